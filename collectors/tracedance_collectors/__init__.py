@@ -1,0 +1,1 @@
+"""Sources of recorded traces, one module for each: fetch, detect, hand over to a codec."""

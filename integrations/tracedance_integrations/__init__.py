@@ -1,0 +1,1 @@
+"""Hooks into agent frameworks and model clients, one module for each."""
