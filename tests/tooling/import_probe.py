@@ -56,6 +56,18 @@ def watch_environment() -> None:
     environment.__iter__ = iterate  # type: ignore[method-assign,assignment]  # as above
 
 
+def watch_threads() -> None:
+    """Note every thread, those that end before the import does too."""
+    start = threading.Thread.start
+
+    def noted(self: threading.Thread) -> None:
+        if watching:
+            found.append(f"thread started: {self.name}")
+        start(self)
+
+    threading.Thread.start = noted  # type: ignore[method-assign]  # as in watch_environment
+
+
 def process_state() -> dict[str, object]:
     """Return what an import could change in the process for everybody."""
     loggers = [logging.root, *logging.Logger.manager.loggerDict.values()]
@@ -82,6 +94,7 @@ def main(module: str) -> None:
     global watching  # noqa: PLW0603  # the audit hook can take no arguments and never leaves
     sys.addaudithook(audit)
     watch_environment()
+    watch_threads()
     modules_before, before = set(sys.modules), process_state()
     watching = True
     importlib.import_module(module)

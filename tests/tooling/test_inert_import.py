@@ -21,7 +21,7 @@ FAULTS = {
     "open('left_behind', 'w').close()": "opened for writing: 'left_behind'",
     "import os; os.close(os.open('left', os.O_CREAT | os.O_RDWR))": "opened for writing: 'left'",
     "import socket; socket.socket().close()": "socket.__new__",
-    "import threading; threading.Thread(target=int).start()": "_thread.start_new_thread",
+    "import threading; threading.Thread(target=int).start()": "thread started: ",
     "import atexit; atexit.register(int)": "exit hooks: ",
     "import logging; logging.basicConfig()": "loggers with a configuration: ",
     "import logging; logging.getLogger('x').setLevel(10)": "loggers with a configuration: ",
