@@ -1,0 +1,110 @@
+"""Every error this library raises, in one tree.
+
+Each leaf is also the nearest builtin exception, so ``except ValueError`` keeps working::
+
+    TraceDanceError
+    ├── InvalidJSON          (ValueError)    bytes that are not JSON we accept
+    ├── InvalidTrace         (ValueError)    a trace that breaks the model
+    ├── InvalidSpec          (ValueError)    a task specification that breaks the schema
+    ├── InvalidOption        (ValueError)    an argument or command-line option out of range
+    ├── InvalidJudgement     (ValueError)    a judge's reply that cannot be used
+    ├── UnsupportedVersion   (ValueError)    a file of a newer or unknown format version
+    ├── UnknownFormat        (ValueError)    no reader recognises the file
+    ├── UnreadableFile       (OSError)       a file that is missing, a folder, or not permitted
+    ├── JournalError         (OSError)       a journal that cannot be written or read
+    ├── UnknownTask          (KeyError)      no specification under this task id
+    ├── StateSourceError     (TypeError)     an object from which no state can be taken
+    ├── RecorderError        (RuntimeError)  a recorder used out of order
+    └── MissingDependency    (ImportError)   an extra that is not installed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Problem(NamedTuple):
+    """One thing wrong with a document: what, and the JSON path where."""
+
+    what: str
+    path: str = "$"
+
+    def __str__(self) -> str:
+        return f"{self.what} @ {self.path}"
+
+
+class TraceDanceError(Exception):
+    """Root of every error raised on purpose by this library.
+
+    Attributes:
+        problems: All findings, for errors about a document; empty otherwise.
+    """
+
+    problems: tuple[Problem, ...] = ()
+
+    def __init__(self, message: str, *, problems: Iterable[Problem] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class InvalidJSON(TraceDanceError, ValueError):
+    """Bytes that are not JSON, or JSON beyond our bounds (depth, encoding, duplicate keys)."""
+
+
+class InvalidTrace(TraceDanceError, ValueError):
+    """A document that is JSON but not a trace."""
+
+
+class InvalidSpec(TraceDanceError, ValueError):
+    """A task specification with problems, each as ``what @ $.path``."""
+
+
+class InvalidOption(TraceDanceError, ValueError):
+    """An argument, setting or command-line option that cannot be used."""
+
+
+class InvalidJudgement(TraceDanceError, ValueError):
+    """A judge's reply that does not meet the judgement schema."""
+
+
+class UnsupportedVersion(TraceDanceError, ValueError):
+    """A file whose format version this release does not read."""
+
+
+class UnknownFormat(TraceDanceError, ValueError):
+    """A file that no collector recognises."""
+
+
+class UnreadableFile(TraceDanceError, OSError):
+    """A file or folder that cannot be opened."""
+
+
+class JournalError(TraceDanceError, OSError):
+    """A journal that cannot be written or read."""
+
+
+class UnknownTask(TraceDanceError, KeyError):
+    """A task id for which the registry holds no specification."""
+
+
+class StateSourceError(TraceDanceError, TypeError):
+    """An object that offers no way to take a snapshot of its state."""
+
+
+class RecorderError(TraceDanceError, RuntimeError):
+    """A recorder used before it was opened or after it was closed."""
+
+
+class MissingDependency(TraceDanceError, ImportError):
+    """An optional dependency that is needed here and not installed."""
+
+    @classmethod
+    def for_extra(cls, package: str, *, extra: str) -> MissingDependency:
+        """Build the error that names the missing package and the install command."""
+        return cls(
+            f"{package} is not installed; install it with: pip install 'tracedance-sdk[{extra}]'"
+        )

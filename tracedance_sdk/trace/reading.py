@@ -1,0 +1,175 @@
+"""Read JSON from files and strings that nobody vouches for.
+
+The bounds are on encoding, depth and size; what the fast parser would change silently (integers
+beyond 64 bits, NaN, duplicate keys) is kept as a marker or refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from tracedance_sdk.errors import InvalidJSON, Problem, UnreadableFile
+from tracedance_sdk.trace.markers import Json, type_stub
+
+MAX_DEPTH: Final = 250
+"""Deepest nesting of lists and objects that is read."""
+
+MAX_FILE_BYTES: Final = 1024**3
+"""Largest single JSON document that is read, in bytes."""
+
+_LONG_INTEGER: Final = re.compile(rb"[0-9]{19}")
+_UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
+
+
+def read_bytes(path: str | os.PathLike[str], *, limit: int = MAX_FILE_BYTES) -> bytes:
+    """Return the bytes of a regular file.
+
+    Raises:
+        UnreadableFile: Missing, a folder, not permitted, or larger than `limit` bytes.
+    """
+    where = Path(path)
+    try:
+        if where.is_dir():
+            raise UnreadableFile(f"{str(path)!r} is a folder, where a file is needed")
+        if where.exists() and not where.is_file():
+            raise UnreadableFile(f"{str(path)!r} is not a regular file")
+        size = where.stat().st_size
+        if size > limit:
+            raise UnreadableFile(f"{str(path)!r} has {size:,} bytes; at most {limit:,} are read")
+        return where.read_bytes()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UnreadableFile(f"{str(path)!r} does not exist") from error
+    except (OSError, ValueError) as error:
+        if isinstance(error, UnreadableFile):
+            raise
+        raise UnreadableFile(f"{str(path)!r} cannot be read: {error}") from error
+
+
+def parse_json(data: bytes | str, *, where: str, unique_keys: bool = False) -> Json:
+    """Parse one JSON document.
+
+    Args:
+        data: UTF-8 bytes (a byte order mark is skipped) or text.
+        where: What the document is, for messages, such as a file name.
+        unique_keys: Refuse an object that names a key twice (slower).
+
+    Returns:
+        The value. Integers beyond 64 bits, NaN and infinities are type stubs in it.
+
+    Raises:
+        InvalidJSON: Not UTF-8, not JSON, nested deeper than `MAX_DEPTH`, or a duplicate key.
+    """
+    raw = _utf8(data, where)
+    if not unique_keys and not _LONG_INTEGER.search(raw):
+        try:
+            value = orjson.loads(raw)
+        except orjson.JSONDecodeError:
+            pass
+        else:
+            return _bounded(value, raw, where)
+    return _parse_strict(raw, where, unique_keys=unique_keys)
+
+
+def _utf8(data: bytes | str, where: str) -> bytes:
+    if isinstance(data, str):
+        return data.encode("utf-8", "backslashreplace")
+    if data.startswith(_UTF16) or b"\0" in data[:64]:
+        raise InvalidJSON(f"{where}: not UTF-8 text (UTF-16 or binary); save it as UTF-8")
+    return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def _parse_strict(raw: bytes, where: str, *, unique_keys: bool) -> Json:
+    try:
+        text = raw.decode("utf-8")
+        value = json.loads(
+            text,
+            parse_int=_integer,
+            parse_constant=lambda name: type_stub("float", name),
+            object_pairs_hook=_unique(where) if unique_keys else None,
+        )
+    except UnicodeDecodeError as error:
+        raise InvalidJSON(f"{where}: not UTF-8 at byte {error.start}") from error
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise InvalidJSON(f"{where}: not JSON: {error.msg} ({place})") from error
+    except RecursionError as error:
+        raise _too_deep(where) from error
+    return _bounded(_without_surrogates(value, text), raw, where)
+
+
+def _bounded(value: Json, raw: bytes, where: str) -> Json:
+    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _depth_exceeds(value, MAX_DEPTH):
+        raise _too_deep(where)
+    return value
+
+
+def _too_deep(where: str) -> InvalidJSON:
+    return InvalidJSON(f"{where}: nested deeper than {MAX_DEPTH} levels")
+
+
+def _depth_exceeds(value: Json, limit: int) -> bool:
+    try:
+        orjson.dumps(value)
+    except (TypeError, ValueError):
+        pass
+    else:
+        # orjson itself stops at 254 levels, so a value it writes is at most just over our bound.
+        return False
+    level: list[Json] = [value]
+    for _ in range(limit):
+        level = [
+            child
+            for item in level
+            if isinstance(item, (dict, list))
+            for child in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return False
+    return any(isinstance(item, (dict, list)) for item in level)
+
+
+def _integer(digits: str) -> Json:
+    if len(digits) < 19:
+        return int(digits)
+    if len(digits) <= 21:
+        number = int(digits)
+        if -(2**63) <= number < 2**64:
+            return number
+    return type_stub("int", digits)
+
+
+def _unique(where: str) -> Callable[[list[tuple[str, Json]]], dict[str, Json]]:
+    def build(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+        found: dict[str, Json] = {}
+        for key, value in pairs:
+            if key in found:
+                message = f"{where}: the key {key!r} stands twice in one object"
+                raise InvalidJSON(message, problems=[Problem(f"duplicate key {key!r}")])
+            found[key] = value
+        return found
+
+    return build
+
+
+def _without_surrogates(value: Json, text: str) -> Json:
+    """Spell lone surrogates out as escapes: they cannot be written as UTF-8."""
+    if "\\u" not in text:
+        return value
+    return _spell(value)
+
+
+def _spell(value: Json) -> Json:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, dict):
+        return {_spell(key): _spell(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_spell(item) for item in value]
+    return value
