@@ -19,7 +19,7 @@ demo: venv
 	$(BIN)/tracedance demo
 
 test: venv
-	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --inline-snapshot=disable $(PYTEST_ARGS)
 
 lint: venv
 	$(BIN)/ruff check .
