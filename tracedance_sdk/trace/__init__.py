@@ -20,15 +20,12 @@ if TYPE_CHECKING:
     )
     from tracedance_sdk.trace.digest import content_hash, imported_trace_id, random_trace_id
     from tracedance_sdk.trace.document import (
-        FORMAT,
-        VERSION,
         build,
         decode,
         encode,
         encode_json,
         invalid_trace,
         path_text,
-        plain,
     )
     from tracedance_sdk.trace.fidelity import KINDS, assess, note
     from tracedance_sdk.trace.markers import (
@@ -71,6 +68,7 @@ if TYPE_CHECKING:
         Turn,
         Usage,
     )
+    from tracedance_sdk.trace.objects import FORMAT, VERSION, plain
     from tracedance_sdk.trace.patches import Operation, apply_patch, diff
     from tracedance_sdk.trace.pointers import covers, find, join, matches, split
     from tracedance_sdk.trace.reading import MAX_DEPTH, MAX_FILE_BYTES, parse_json, read_bytes
@@ -153,19 +151,8 @@ __getattr__, __dir__ = lazy_face(
     {
         "binding": ("Request", "bind"),
         "canonical": ("call_key", "canonical_json", "json_digest", "same_json", "same_scalar"),
-        "patches": ("Operation", "apply_patch", "diff"),
         "digest": ("content_hash", "imported_trace_id", "random_trace_id"),
-        "document": (
-            "FORMAT",
-            "VERSION",
-            "build",
-            "decode",
-            "encode",
-            "encode_json",
-            "invalid_trace",
-            "path_text",
-            "plain",
-        ),
+        "document": ("build", "decode", "encode", "encode_json", "invalid_trace", "path_text"),
         "fidelity": ("KINDS", "assess", "note"),
         "markers": (
             "MASK",
@@ -207,6 +194,8 @@ __getattr__, __dir__ = lazy_face(
             "Turn",
             "Usage",
         ),
+        "patches": ("Operation", "apply_patch", "diff"),
+        "objects": ("FORMAT", "VERSION", "plain"),
         "pointers": ("covers", "find", "join", "matches", "split"),
         "reading": ("MAX_DEPTH", "MAX_FILE_BYTES", "parse_json", "read_bytes"),
     },

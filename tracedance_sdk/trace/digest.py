@@ -7,8 +7,8 @@ import secrets
 from typing import Any, Final
 
 from tracedance_sdk.trace.canonical import json_digest
-from tracedance_sdk.trace.document import plain
 from tracedance_sdk.trace.model import Trace
+from tracedance_sdk.trace.objects import plain
 
 _NOT_CONTENT: Final = frozenset(
     {

@@ -5,25 +5,22 @@ Reading and writing are exact inverses: `decode(encode(trace)) == trace`, unknow
 
 from __future__ import annotations
 
-from datetime import datetime
-from functools import cache
 from typing import Any, Final
 
 import orjson
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from tracedance_sdk.errors import InvalidTrace, Problem, UnsupportedVersion
-from tracedance_sdk.trace.markers import UNKNOWN, Json
+from tracedance_sdk.trace.markers import Json
 from tracedance_sdk.trace.model import Trace
+from tracedance_sdk.trace.objects import FORMAT, VERSION
 
-FORMAT: Final = "tracedance.trace"
-VERSION: Final = 1
 _MOST_PROBLEMS: Final = 20
 
 
 def encode(trace: Trace) -> dict[str, Any]:
     """Return a trace as a JSON object; what is unknown, None or empty is absent."""
-    return {"format": FORMAT, "version": VERSION, **plain(trace)}
+    return trace.to_dict()
 
 
 def encode_json(trace: Trace) -> bytes:
@@ -36,46 +33,6 @@ def encode_json(trace: Trace) -> bytes:
         return orjson.dumps(encode(trace))
     except (TypeError, ValueError) as error:
         raise InvalidTrace(f"trace {trace.id!r} cannot be written as JSON: {error}") from error
-
-
-def plain(record: BaseModel) -> dict[str, Any]:
-    """Return any part of a trace as a JSON object, by the rule of `encode`."""
-    found: dict[str, Any] = {}
-    values = record.__dict__
-    for name, default in _fields(type(record)):
-        value = values[name]
-        if value is default or value is UNKNOWN or (value is None and default is not UNKNOWN):
-            continue
-        if isinstance(default, BaseModel) and value == default:
-            continue
-        if value == () or (value == {} and default is not UNKNOWN and name != "arguments"):
-            continue
-        found[name] = _plain_value(value)
-    if record.__pydantic_extra__:
-        found.update(record.__pydantic_extra__)
-    return found
-
-
-@cache
-def _fields(kind: type[BaseModel]) -> tuple[tuple[str, Any], ...]:
-    """Return each field with the default that may be left out; a sentinel where none may."""
-    return tuple(
-        (name, _KEEP if name in ("type", "ok") else field.default)
-        for name, field in kind.model_fields.items()
-    )
-
-
-_KEEP: Final = object()
-
-
-def _plain_value(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return plain(value)
-    if isinstance(value, tuple):
-        return [_plain_value(item) for item in value]
-    if isinstance(value, datetime):
-        return value.isoformat().replace("+00:00", "Z")
-    return value
 
 
 def decode(document: Json, *, where: str = "trace") -> Trace:

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from tracedance_sdk.trace.markers import UNKNOWN, Json
+from tracedance_sdk.trace.objects import FORMAT, VERSION, plain
 
 Effect = Literal["pure", "read", "write", "terminal", "unknown"]
 Kind = Literal[
@@ -348,6 +349,4 @@ class Trace(Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the versioned document that `load_trace` reads back (see `encode`)."""
-        from tracedance_sdk.trace.document import encode
-
-        return encode(self)
+        return {"format": FORMAT, "version": VERSION, **plain(self)}
