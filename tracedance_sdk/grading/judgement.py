@@ -11,7 +11,7 @@ import inspect
 import logging
 import re
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Protocol, get_args
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StrictFloat, ValidationError
 
@@ -47,8 +47,8 @@ JUDGEMENT_SCHEMA: Final[dict[str, Json]] = {
                 "additionalProperties": False,
                 "required": ["type", "severity", "action_ids", "explanation"],
                 "properties": {
-                    "type": {"enum": list(IssueType.__args__)},
-                    "severity": {"enum": list(Severity.__args__)},
+                    "type": {"enum": list(get_args(IssueType))},
+                    "severity": {"enum": list(get_args(Severity))},
                     "action_ids": {"type": "array", "items": {"type": "string"}},
                     "explanation": {"type": "string"},
                 },
