@@ -1,0 +1,76 @@
+"""Evidence on disk: records as OTLP-JSON lines in a hash chain, and large values beside them.
+
+Submodules are imported when one of their names is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tracedance_sdk._lazy import lazy_face
+
+if TYPE_CHECKING:
+    from tracedance_sdk.journal.blobs import blob_path, read_blob, write_blob
+    from tracedance_sdk.journal.decoding import decode_line, otlp_records
+    from tracedance_sdk.journal.encoding import FORMAT, VERSION, encode_line
+    from tracedance_sdk.journal.reader import (
+        JournalContents,
+        JournalProblem,
+        read_journal,
+    )
+    from tracedance_sdk.journal.records import (
+        CLIENT,
+        INTERNAL,
+        Attribute,
+        Attributes,
+        EventRecord,
+        EvidenceRecord,
+        Link,
+        SpanRecord,
+    )
+    from tracedance_sdk.journal.writer import JournalSummary, JournalWriter
+
+__all__ = [
+    "CLIENT",
+    "FORMAT",
+    "INTERNAL",
+    "VERSION",
+    "Attribute",
+    "Attributes",
+    "EventRecord",
+    "EvidenceRecord",
+    "JournalContents",
+    "JournalProblem",
+    "JournalSummary",
+    "JournalWriter",
+    "Link",
+    "SpanRecord",
+    "blob_path",
+    "decode_line",
+    "encode_line",
+    "otlp_records",
+    "read_blob",
+    "read_journal",
+    "write_blob",
+]
+
+__getattr__, __dir__ = lazy_face(
+    __name__,
+    {
+        "blobs": ("blob_path", "read_blob", "write_blob"),
+        "decoding": ("decode_line", "otlp_records"),
+        "encoding": ("FORMAT", "VERSION", "encode_line"),
+        "reader": ("JournalContents", "JournalProblem", "read_journal"),
+        "records": (
+            "CLIENT",
+            "INTERNAL",
+            "Attribute",
+            "Attributes",
+            "EventRecord",
+            "EvidenceRecord",
+            "Link",
+            "SpanRecord",
+        ),
+        "writer": ("JournalSummary", "JournalWriter"),
+    },
+)

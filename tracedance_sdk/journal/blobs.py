@@ -1,0 +1,73 @@
+"""Large values beside a journal: ``blobs/<first two hex>/<sha256>.json``, never changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+from pathlib import Path
+from typing import Final
+
+from tracedance_sdk.errors import JournalError
+
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+
+
+def blob_path(folder: Path, digest: str) -> Path:
+    """Return where a blob lies.
+
+    Raises:
+        JournalError: The digest is not 64 lower-case hex characters.
+    """
+    if not _DIGEST.fullmatch(digest):
+        raise JournalError(f"{digest!r} is not the SHA-256 of a blob; 64 hex characters are needed")
+    return folder / "blobs" / digest[:2] / f"{digest}.json"
+
+
+def write_blob(folder: Path, data: bytes, *, fsync: bool = False) -> str:
+    """Keep bytes under their SHA-256 and return it; bytes already kept cost one look.
+
+    The file appears whole or not at all.
+
+    Raises:
+        JournalError: The file cannot be written.
+    """
+    digest = hashlib.sha256(data).hexdigest()
+    path = blob_path(folder, digest)
+    if path.exists():
+        return digest
+    draft = path.with_name(f".{digest[:16]}-{os.getpid()}-{secrets.token_hex(4)}")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            if fsync:
+                file.flush()
+                os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise JournalError(
+            f"a blob of {len(data):,} bytes cannot be written to {str(path.parent)!r}: {error}"
+        ) from error
+    return digest
+
+
+def read_blob(folder: Path, digest: str) -> bytes | None:
+    """Return a blob's bytes, or None when it is not there.
+
+    Raises:
+        JournalError: The digest is malformed, or the file does not match it or cannot be read.
+    """
+    path = blob_path(folder, digest)
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise JournalError(f"the blob {str(path)!r} cannot be read: {error}") from error
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise JournalError(f"the blob {str(path)!r} was changed: its SHA-256 is another")
+    return data
