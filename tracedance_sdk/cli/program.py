@@ -1,0 +1,119 @@
+"""The command itself: its verbs, its exit codes, and how anything that goes wrong is said.
+
+A verb's module is imported only when it is used, and what a verb needs only when it runs: the
+help costs no more than click itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Final, NoReturn
+
+import click
+
+from tracedance_sdk.errors import TraceDanceError
+
+VERBS: Final = {
+    "demo": ("tracedance_sdk.demo.command:demo", "Record four runs of a demo task and grade them."),
+    "evaluate": ("tracedance_sdk.cli.evaluate:evaluate_command", "Grade traces against tasks."),
+    "init": ("tracedance_sdk.cli.init:init", "Draft a task from one good run."),
+    "show": ("tracedance_sdk.cli.show:show", "Show one trace turn by turn."),
+}
+"""Verb → where its command lies, and what it does in one line."""
+
+EXIT_CODES: Final = """\b
+Exit codes:
+  0  every trace passed
+  1  at least one trace failed or is critical
+  2  wrong use, or nothing could be read
+  3  no failure, but at least one error or inconclusive verdict
+"""
+
+_BROKEN_PIPE: Final = 141
+_INTERRUPTED: Final = 130
+
+
+class _Verbs(click.Group):
+    """Finds the verbs in `VERBS` and imports one only when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return sorted(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in VERBS:
+            return None
+        module, _, attribute = VERBS[cmd_name][0].partition(":")
+        command = getattr(importlib.import_module(module), attribute)
+        return command if isinstance(command, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Verbs"):
+            formatter.write_dl([(name, VERBS[name][1]) for name in self.list_commands(ctx)])
+
+
+@click.command(
+    cls=_Verbs,
+    name="tracedance",
+    epilog=EXIT_CODES,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(package_name="tracedance-sdk", message="%(prog)s %(version)s")
+def tracedance() -> None:
+    """Record what an agent did, grade how it did it.
+
+    \b
+      tracedance demo                          see it work, offline
+      tracedance show traces/                  what an agent did
+      tracedance init traces/ > task.yaml      a task from a good run
+      tracedance evaluate traces/ --spec task.yaml
+    """  # noqa: D301 - \b is click's mark for text that is not rewrapped
+
+
+def main() -> NoReturn:
+    """Run the command with the process's arguments and exit."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command and return its exit code.
+
+    Whatever goes wrong is one line on standard error: what, where, and what to do.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = tracedance.main(args=list(arguments), prog_name="tracedance", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return 2
+    except click.ClickException as error:
+        return _complain(_wrong_use(error))
+    except TraceDanceError as error:
+        return _complain(str(error))
+    except (click.Abort, KeyboardInterrupt):
+        return _INTERRUPTED
+    except BrokenPipeError:
+        with contextlib.suppress(OSError, ValueError):
+            # Python flushes standard output once more at exit; let that go nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+
+
+def _wrong_use(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "tracedance"
+    return f"{error.format_message().rstrip('.')}; see: {command} --help"
+
+
+def _complain(message: str) -> int:
+    from tracedance_sdk.report import in_one_line
+
+    click.echo(f"tracedance: {in_one_line(message)}", err=True)
+    return 2

@@ -1,0 +1,184 @@
+"""One trace turn by turn: who said what, which calls were made, and what they changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from rich.text import Text
+
+from tracedance_sdk.report.console import ReportConsole
+from tracedance_sdk.report.safe_text import in_one_line, shorten, value_text, visible
+from tracedance_sdk.trace import (
+    KINDS,
+    UNKNOWN,
+    Call,
+    Json,
+    Media,
+    Operation,
+    Reasoning,
+    Result,
+    Trace,
+    Turn,
+    diff,
+    split,
+)
+
+_MOST_LINES: Final = 12
+_MOST_CHANGES: Final = 40
+_LONGEST_LINE: Final = 2_000
+
+
+def print_trace(trace: Trace, console: ReportConsole, *, full: bool = False) -> None:
+    """Print a trace turn by turn.
+
+    Args:
+        trace: What to show.
+        console: Where to.
+        full: Show texts, arguments and results whole; else each is shortened.
+    """
+    for line in _head(trace):
+        console.say(line, style="bold" if line.startswith("trace ") else "")
+    if trace.system_prompt:
+        console.say("\nsystem prompt", style="bold cyan")
+        _block(console, trace.system_prompt, full=full)
+    for turn in trace.turns:
+        _print_turn(turn, console, full=full)
+    _print_states(trace, console, full=full)
+    _print_fidelity(trace, console)
+
+
+def _block(console: ReportConsole, text: str, *, full: bool, indent: int = 2) -> None:
+    lines = visible(text if full else text[:50_000]).rstrip().split("\n")
+    shown = lines if full else [shorten(line, _LONGEST_LINE) for line in lines[:_MOST_LINES]]
+    for line in shown:
+        console.say(line, indent=indent)
+    if len(shown) < len(lines):
+        console.say(f"({len(lines) - len(shown)} more lines)", style="dim", indent=indent)
+
+
+def _head(trace: Trace) -> Iterator[str]:
+    version = f" {trace.agent.version}" if trace.agent.version else ""
+    yield f"trace {in_one_line(trace.id)}"
+    yield f"agent {in_one_line(trace.agent.name + version)}"
+    for label, value in (
+        ("task", trace.task_id),
+        ("group", trace.group),
+        ("session", trace.session_id),
+        ("parent", trace.parent and f"{trace.parent.trace_id} call {trace.parent.call_id}"),
+        ("source", trace.source and f"{trace.source.collector} {trace.source.uri or ''}"),
+        ("started", trace.started_at and trace.started_at.isoformat(timespec="milliseconds")),
+        ("ended", trace.ended_at and trace.ended_at.isoformat(timespec="milliseconds")),
+    ):
+        if value:
+            yield f"{label} {in_one_line(value)}"
+    failed = sum(call.failed for call in trace.calls)
+    yield f"{_count(len(trace.turns), 'turn')}, {_count(len(trace.calls), 'call')}, {failed} failed"
+    if trace.outcome is not None:
+        said = trace.outcome.model_dump(exclude_none=True, exclude_defaults=True)
+        yield f"outcome {value_text(said, width=_LONGEST_LINE)}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _print_turn(turn: Turn, console: ReportConsole, *, full: bool) -> None:
+    marks = [turn.origin, *([turn.model] if turn.model else [])]
+    marks += ["made outside any model turn"] if turn.synthetic else []
+    heading = f"\n[{turn.index + 1}] {turn.role} ({in_one_line(', '.join(marks))})"
+    console.say(heading, style="bold cyan")
+    for part in turn.content:
+        if isinstance(part, Media):
+            place = part.uri or part.mime_type or ""
+            console.say(in_one_line(f"({part.modality} {place})"), style="dim", indent=2)
+        elif isinstance(part, Reasoning):
+            console.say("reasoning:", style="dim italic", indent=2)
+            _block(console, part.text, full=full, indent=4)
+        else:
+            _block(console, part.text, full=full)
+    for call in turn.calls:
+        _print_call(call, console, full=full)
+
+
+def _print_call(call: Call, console: ReportConsole, *, full: bool) -> None:
+    indent = 4 if call.requested_by == "tool" else 2
+    room = None if full else max(40, console.width - indent - 5)
+    who = "" if call.requested_by == "agent" else f" (by {call.requested_by})"
+    title = f"{call.index + 1}. {in_one_line(call.name)}{who} "
+    given = call.raw_arguments if call.arguments is UNKNOWN else call.arguments
+    left = None if room is None else max(12, room - len(title))
+    shown = value_text(UNKNOWN if given is None else given, width=left)
+    console.say(Text.assemble((title, "bold"), shown), indent=indent, hang=3)
+    took = "" if call.duration_ms is None else f"  ({call.duration_ms:.1f} ms)"
+    status, style = _status(call.result)
+    left = None if room is None else max(12, room - len(status) - len(took) - 1)
+    said = value_text(_said(call.result), width=left) if call.result is not None else ""
+    console.say(f"{status} {said}".rstrip() + took, style=style, indent=indent + 3, hang=2)
+    for change in call.state_change or ():
+        console.say(_change(change, UNKNOWN, full=full), style="dim", indent=indent + 3, hang=2)
+
+
+def _status(result: Result | None) -> tuple[str, str]:
+    if result is None:
+        return "no result was recorded", "yellow"
+    if result.interrupted:
+        return "interrupted", "yellow"
+    if result.ok is None:
+        return "returned", ""
+    return ("ok", "green") if result.ok else ("failed", "red")
+
+
+def _said(result: Result) -> Json:
+    if result.error is not None:
+        return f"{result.error.type}: {result.error.message}"
+    return "" if result.content is UNKNOWN else result.content
+
+
+def _print_states(trace: Trace, console: ReportConsole, *, full: bool) -> None:
+    console.say("\nstate", style="bold cyan")
+    if trace.initial_state is UNKNOWN or trace.final_state is UNKNOWN:
+        seen = [
+            name
+            for name, state in (("initial", trace.initial_state), ("final", trace.final_state))
+            if state is not UNKNOWN
+        ]
+        console.say(f"{seen[0]} state only" if seen else "never seen", indent=2)
+        return
+    changes = diff(trace.initial_state, trace.final_state)
+    if not changes:
+        console.say("unchanged", indent=2)
+    shown = changes if full else changes[:_MOST_CHANGES]
+    for change in shown:
+        console.say(_change(change, trace.initial_state, full=full), indent=2)
+    if len(shown) < len(changes):
+        console.say(f"({len(changes) - len(shown)} more changes)", style="dim", indent=2)
+
+
+def _change(change: Operation, before: Json, *, full: bool) -> str:
+    width = None if full else 200
+    path = in_one_line(str(change.get("path"))) or "(the whole state)"
+    text = f"{change.get('op')} {path}"
+    if "value" in change:
+        text += f" = {value_text(change['value'], width=width)}"
+    if before is not UNKNOWN and change.get("op") in ("replace", "remove"):
+        old = _value_at(before, str(change["path"]))
+        text += f" (was {value_text(old, width=width)})"
+    return text
+
+
+def _value_at(document: Json, pointer: str) -> Json:
+    for step in split(pointer):
+        document = document[int(step)] if isinstance(document, list) else document[step]
+    return document
+
+
+def _print_fidelity(trace: Trace, console: ReportConsole) -> None:
+    console.say("\nfidelity", style="bold cyan")
+    fit = ", ".join(word.replace("_", " ") for word in trace.fidelity.fit_for)
+    console.say(f"fit for {fit}" if fit else "not assessed", indent=2)
+    for note in trace.fidelity.notes:
+        meaning = KINDS.get(note.kind, "")
+        text = f"{note.count} x {in_one_line(note.kind)}: {meaning}"
+        places = ", ".join(in_one_line(place) for place in note.places)
+        console.say(f"{text} ({places})" if places else text, indent=2, hang=4)
