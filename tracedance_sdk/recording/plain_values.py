@@ -8,9 +8,8 @@ from __future__ import annotations
 import enum
 import itertools
 import math
-import uuid
-from collections.abc import Container, Iterable
-from typing import Any, Final
+from collections.abc import Container
+from typing import Any
 
 import orjson
 
@@ -19,36 +18,31 @@ from tracedance_sdk.recording.value_forms import (
     Form,
     Instead,
     compound_form,
-    float_form,
-    integer_form,
     scalar_form,
     text_form,
 )
 from tracedance_sdk.recording.value_stubs import fault_stub, object_stub, type_name
 from tracedance_sdk.trace import Json, type_stub
 
-_LEAVES: Final = frozenset({str, int, float, bool, type(None), uuid.UUID})
 
-
-def holds_nonfinite(value: object) -> bool:
+def holds_nonfinite(value: Any) -> bool:
     """Whether a value the fast writer accepted holds NaN or an infinity.
 
     A member of an enumeration counts when its value does, since that is what was written.
     """
-    pending: list[Any] = [value]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, dict):
-            items: Iterable[Any] = item.values()
-        elif isinstance(item, (list, tuple)):
-            items = item
-        else:
-            items = (item.value if isinstance(item, enum.Enum) else item,)
-        kinds = set(map(type, items))
-        if float in kinds and not all(math.isfinite(x) for x in items if type(x) is float):
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        value = (value.value if isinstance(value, enum.Enum) else value,)
+    for item in value:
+        kind = type(item)
+        if kind is str or kind is int or item is None:
+            continue
+        if kind is float:
+            if not math.isfinite(item):
+                return True
+        elif isinstance(item, (dict, list, tuple, enum.Enum)) and holds_nonfinite(item):
             return True
-        if not kinds <= _LEAVES:
-            pending.extend(x for x in items if type(x) not in _LEAVES and x is not item)
     return False
 
 
@@ -100,23 +94,27 @@ class PlainCopy:
         return items if form.is_ordered else sorted(items, key=orjson.dumps)
 
     def _object(self, pairs: list[tuple[Any, Any]], depth: int) -> dict[str, Json]:
-        own = {key for key, _ in pairs if type(key) is str}
+        taken = {key for key, _ in pairs if type(key) is str}
         found: dict[str, Json] = {}
         for key, item in pairs:
-            if type(key) is str:
-                name = text_form(key)
-                found[name if name == key else _free(name, own | found.keys())] = self.of(item, depth)
-            else:
-                name = self._key_text(key)
-                taken = own | found.keys()
+            name = self._key_text(key)
+            if name is not key:
                 if name in taken:
-                    name = _free(f"{name} ({type_name(key)})", taken)
-                found[name] = self.of(item, depth)
+                    name = _free(name if type(key) is str else f"{name} ({type_name(key)})", taken)
+                taken.add(name)
+            found[name] = self.of(item, depth)
         return found
 
     def _key_text(self, key: object) -> str:
+        if type(key) is str:
+            return key if key.isascii() else _same_or(key, text_form(key))
         plain = self.of(key)
         return plain if isinstance(plain, str) else orjson.dumps(plain).decode()
+
+
+def _same_or(key: str, spelled: str) -> str:
+    """Return the key itself when spelling it out changed nothing."""
+    return key if key == spelled else spelled
 
 
 def _free(name: str, taken: Container[str]) -> str:

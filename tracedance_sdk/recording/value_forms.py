@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import datetime
+import datetime as dt
 import decimal
 import enum
 import hashlib
 import math
 import sys
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, ValuesView
+from collections.abc import Set as AbstractSet
 from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
@@ -103,11 +104,13 @@ def _parts(value: Any) -> Form | None:
     if isinstance(value, (list, collections.deque, collections.UserList)):
         return Items(list(value))
     if isinstance(value, Mapping):
-        return Fields([(key, value[key]) for key in value] if kind is not dict else [*value.items()])
-    if isinstance(value, Set):
+        return Fields(
+            [(key, value[key]) for key in value] if kind is not dict else [*value.items()]
+        )
+    if isinstance(value, AbstractSet):
         # Keys and items of a mapping are sets with an order.
         return Items(list(value), is_ordered=not isinstance(value, (set, frozenset)))
-    if isinstance(value, collections.abc.ValuesView):
+    if isinstance(value, ValuesView):
         return Items(list(value))
     return _record_parts(value, kind) or _array_parts(value)
 
@@ -162,8 +165,8 @@ def _array_stub(value: Any) -> Json:
     return type_stub(type_name(value), shown)
 
 
-def _duration(value: datetime.timedelta) -> str:
-    microseconds = value // datetime.timedelta(microseconds=1)
+def _duration(value: dt.timedelta) -> str:
+    microseconds = value // dt.timedelta(microseconds=1)
     sign, size = ("-" if microseconds < 0 else ""), abs(microseconds)
     fraction = f".{size % 1_000_000:06d}".rstrip("0") if size % 1_000_000 else ""
     return f"{sign}PT{size // 1_000_000}{fraction}S"
@@ -174,8 +177,8 @@ _SCALARS: Final[tuple[tuple[Any, Callable[[Any], Json]], ...]] = (
     (int, integer_form),
     (float, float_form),
     ((bytes, bytearray, memoryview), bytes_stub),
-    ((datetime.datetime, datetime.date, datetime.time), lambda value: value.isoformat()),
-    (datetime.timedelta, _duration),
+    ((dt.datetime, dt.date, dt.time), lambda value: value.isoformat()),
+    (dt.timedelta, _duration),
     ((decimal.Decimal, uuid.UUID), str),
     (PurePath, lambda value: text_form(str(value))),
 )

@@ -1,4 +1,4 @@
-"""Freeze any Python value as JSON bytes, now, so that later changes do not reach the record.
+r"""Freeze any Python value as JSON bytes, now, so that later changes do not reach the record.
 
 Values that JSON has are written as they are. Others take the form their users would write:
 
@@ -12,12 +12,13 @@ timedelta                             ISO 8601 duration in seconds, ``"PT90.5S"`
 Decimal, UUID, Path                   text
 Enum                                  its value
 numpy scalar or array                 number, array (up to a million items)
-pandas frame or series                ``{"columns", "index", "data"}``, ``{"name", "index", "data"}``
+pandas frame                          ``{"index": [..], "columns": [..], "data": [..]}``
+pandas series                         ``{"name": .., "index": [..], "data": [..]}``
 NaN, infinities                       ``{"$type": "float", "$repr": "nan"}``
 integers beyond 64 bits               ``{"$type": "int", "$repr": "1180591620717411303424"}``
 bytes, bytearray, memoryview          ``{"$type": "bytes", "$repr": "b'...'"}``
 everything else, cycles, what lies    ``{"$type": "package.Class", "$repr": "..."}``
-deeper than 200 levels
+deeper than 199 levels
 ====================================  =====================================================
 
 **Keys** that are not text become it: ``None``, booleans and numbers as in JSON (``"null"``,
@@ -25,7 +26,7 @@ deeper than 200 levels
 were text keep it and the others get their type appended: ``{1: "a", "1": "b"}`` is
 ``{"1 (int)": "a", "1": "b"}``.
 
-**Lone surrogates** in text are spelled out (``\\udc80``). Memory addresses are left out of reprs,
+**Lone surrogates** in text are spelled out (``\udc80``). Memory addresses are left out of reprs,
 so that the same value has the same record in every run.
 
 **Cuts.** A repr over 64 Ki characters and bytes over 1 MiB are cut, and say so. The cut is made
@@ -43,11 +44,12 @@ from tracedance_sdk.recording.plain_values import PlainCopy, holds_nonfinite
 from tracedance_sdk.trace import type_stub
 
 MAX_VALUE_DEPTH: Final = 200
-"""Deepest nesting of arrays and objects in a frozen value."""
+"""Deepest nesting of arrays and objects in a frozen value; the last level is for stubs."""
 
 _NATIVE: Final = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
-# orjson refuses more than 254 levels; inside this many lists it refuses more than 200.
-_WRAPPERS: Final = 254 - MAX_VALUE_DEPTH
+_CONTAINER_LEVELS: Final = MAX_VALUE_DEPTH - 1
+# orjson refuses more than 254 levels; inside this many lists it refuses what is too deep for us.
+_WRAPPERS: Final = 254 - _CONTAINER_LEVELS
 
 
 def freeze(value: object) -> bytes:
@@ -69,7 +71,7 @@ def freeze(value: object) -> bytes:
     """
     try:
         data = orjson.dumps(value, option=_NATIVE)
-        if b"null" not in data and len(data) < 2 * MAX_VALUE_DEPTH:
+        if b"null" not in data and len(data) <= 2 * _CONTAINER_LEVELS:
             return data
         if _is_faithful(value, data):
             return data
@@ -82,7 +84,7 @@ def _is_faithful(value: object, data: bytes) -> bool:
     """Whether the fast writer changed nothing silently: no NaN turned null, not too deep."""
     if b"null" in data and holds_nonfinite(value):
         return False
-    if data.count(b"[") + data.count(b"{") > MAX_VALUE_DEPTH:
+    if data.count(b"[") + data.count(b"{") > _CONTAINER_LEVELS:
         for _ in range(_WRAPPERS):
             value = [value]
         orjson.dumps(value, option=_NATIVE)
@@ -91,7 +93,7 @@ def _is_faithful(value: object, data: bytes) -> bool:
 
 def _freeze_slowly(value: object) -> bytes:
     try:
-        return orjson.dumps(PlainCopy(max_depth=MAX_VALUE_DEPTH).of(value))
+        return orjson.dumps(PlainCopy(max_depth=_CONTAINER_LEVELS).of(value))
     except (TypeError, ValueError, RecursionError):
         # Only when the program itself stands at the recursion limit.
         return orjson.dumps(type_stub("object", "not recorded: too little stack left"))
