@@ -71,7 +71,13 @@ if TYPE_CHECKING:
     from tracedance_sdk.trace.objects import FORMAT, VERSION, plain
     from tracedance_sdk.trace.patches import Operation, apply_patch, diff
     from tracedance_sdk.trace.pointers import covers, find, join, matches, split
-    from tracedance_sdk.trace.reading import MAX_DEPTH, MAX_FILE_BYTES, parse_json, read_bytes
+    from tracedance_sdk.trace.reading import (
+        MAX_DEPTH,
+        MAX_FILE_BYTES,
+        check_file,
+        parse_json,
+        read_bytes,
+    )
 
 __all__ = [
     "FORMAT",
@@ -118,6 +124,7 @@ __all__ = [
     "build",
     "call_key",
     "canonical_json",
+    "check_file",
     "content_hash",
     "covers",
     "decode",
@@ -194,9 +201,9 @@ __getattr__, __dir__ = lazy_face(
             "Turn",
             "Usage",
         ),
-        "patches": ("Operation", "apply_patch", "diff"),
         "objects": ("FORMAT", "VERSION", "plain"),
+        "patches": ("Operation", "apply_patch", "diff"),
         "pointers": ("covers", "find", "join", "matches", "split"),
-        "reading": ("MAX_DEPTH", "MAX_FILE_BYTES", "parse_json", "read_bytes"),
+        "reading": ("MAX_DEPTH", "MAX_FILE_BYTES", "check_file", "parse_json", "read_bytes"),
     },
 )

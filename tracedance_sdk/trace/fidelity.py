@@ -11,6 +11,7 @@ from tracedance_sdk.trace.model import Call, Fidelity, Fitness, Note, Trace
 
 KINDS: Final[dict[str, str]] = {
     "result_missing": "a call whose result was never recorded",
+    "request_missing": "a result whose request was never recorded",
     "result_recovered": "a result taken from the next model call instead of from the tool",
     "result_truncated": "a result cut at the source",
     "result_interrupted": "a call that never came to its end",

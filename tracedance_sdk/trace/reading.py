@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -28,27 +29,40 @@ _LONG_INTEGER: Final = re.compile(rb"[0-9]{19}")
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
+def check_file(path: str | os.PathLike[str], *, limit: int = MAX_FILE_BYTES) -> Path:
+    """Return the path of a file that may be opened: a pipe or device would block for ever.
+
+    Raises:
+        UnreadableFile: Missing, a folder, no regular file, or larger than `limit` bytes.
+    """
+    where = Path(path)
+    try:
+        status = where.stat()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UnreadableFile(f"{str(path)!r} does not exist") from error
+    except (OSError, ValueError) as error:
+        raise UnreadableFile(f"{str(path)!r} cannot be read: {error}") from error
+    if stat.S_ISDIR(status.st_mode):
+        raise UnreadableFile(f"{str(path)!r} is a folder, where a file is needed")
+    if not stat.S_ISREG(status.st_mode):
+        raise UnreadableFile(f"{str(path)!r} is not a regular file")
+    if status.st_size > limit:
+        raise UnreadableFile(
+            f"{str(path)!r} has {status.st_size:,} bytes; at most {limit:,} are read"
+        )
+    return where
+
+
 def read_bytes(path: str | os.PathLike[str], *, limit: int = MAX_FILE_BYTES) -> bytes:
     """Return the bytes of a regular file.
 
     Raises:
         UnreadableFile: Missing, a folder, not permitted, or larger than `limit` bytes.
     """
-    where = Path(path)
+    where = check_file(path, limit=limit)
     try:
-        if where.is_dir():
-            raise UnreadableFile(f"{str(path)!r} is a folder, where a file is needed")
-        if where.exists() and not where.is_file():
-            raise UnreadableFile(f"{str(path)!r} is not a regular file")
-        size = where.stat().st_size
-        if size > limit:
-            raise UnreadableFile(f"{str(path)!r} has {size:,} bytes; at most {limit:,} are read")
         return where.read_bytes()
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise UnreadableFile(f"{str(path)!r} does not exist") from error
-    except (OSError, ValueError) as error:
-        if isinstance(error, UnreadableFile):
-            raise
+    except OSError as error:
         raise UnreadableFile(f"{str(path)!r} cannot be read: {error}") from error
 
 

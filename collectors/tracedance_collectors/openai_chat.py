@@ -1,0 +1,92 @@
+"""Chat-completions conversations in files.
+
+A file holds one conversation (``{"messages": [...], "tools": [...]}`` or the bare list of
+messages), a list of conversations, or one conversation a line.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tracedance_sdk.errors import TraceDanceError
+from tracedance_sdk.formats import ImportProblem, documents, peek, trace_from_messages
+from tracedance_sdk.trace import Json, Source, Trace, imported_trace_id, json_digest
+
+_ID_KEYS = ("id", "conversation_id", "session_id")
+_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+
+
+class OpenAIChatCollector:
+    """Reads conversations whose messages have a ``role``."""
+
+    name = "openai_chat"
+
+    def sniff(self, _path: Path, head: bytes) -> bool:
+        """Whether the first object is a conversation or a message."""
+        found = peek(head)
+        if "messages" in found.keys:
+            return found.depth <= 1
+        is_message = "role" in found.keys and bool(found.keys & {"content", "tool_calls"})
+        return is_message and 1 <= found.depth <= 2
+
+    def collect(self, path: Path) -> Iterator[Trace | ImportProblem]:
+        """Yield a file's conversations in order.
+
+        The id of a trace follows from the conversation's own id and content alone, so that the
+        same conversation read from a moved file is the same trace; equal conversations in one
+        file are told apart by their order.
+
+        Raises:
+            TraceDanceError: The file as a whole cannot be read.
+        """
+        seen: Counter[str] = Counter()
+        for document in documents(path):
+            if isinstance(document, ImportProblem):
+                yield document
+                continue
+            for value, steps in _conversations(document.value):
+                where = str(path) if document.line is None else f"{path}:{document.line}"
+                try:
+                    yield _trace(value, seen, path=path, where=where, steps=steps)
+                except TraceDanceError as error:
+                    yield ImportProblem(str(path), str(error), document.line)
+
+
+def _conversations(value: Json) -> Iterator[tuple[Json, str]]:
+    """Yield the conversations of a document, each with its JSON path."""
+    if not isinstance(value, list) or _is_message(value[0] if value else None):
+        yield value, "$"
+        return
+    for index, item in enumerate(value):
+        yield item, f"$[{index}]"
+
+
+def _is_message(value: Json) -> bool:
+    return value is None or (isinstance(value, dict) and value.get("role") in _ROLES)
+
+
+def _trace(value: Json, seen: Counter[str], *, path: Path, where: str, steps: str) -> Trace:
+    fields: dict[str, Any] = value if isinstance(value, dict) else {"messages": value}
+    messages = fields.get("messages")
+    digest = json_digest(value)
+    repeated = seen[digest]
+    seen[digest] += 1
+    native_id = next((fields[key] for key in _ID_KEYS if isinstance(fields.get(key), str)), digest)
+    known = {"messages", "tools", "functions"}
+    return trace_from_messages(
+        messages,
+        trace_id=imported_trace_id(
+            "openai_chat", digest, native_id, str(repeated) if repeated else ""
+        ),
+        tools=fields.get("tools") or fields.get("functions"),
+        where=where,
+        path=f"{steps}.messages" if isinstance(value, dict) else steps,
+        source=Source(collector="openai_chat", uri=str(path), native_id=native_id),
+        metadata={key: item for key, item in fields.items() if key not in known},
+    )
+
+
+collector = OpenAIChatCollector()

@@ -1,0 +1,84 @@
+"""Other people's shapes: codecs both ways, and finding traces in files.
+
+Submodules are imported when one of their names is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tracedance_sdk._lazy import lazy_face
+
+if TYPE_CHECKING:
+    from tracedance_sdk.formats.collecting import GROUP, collect_paths, load_collectors
+    from tracedance_sdk.formats.importing import Collected, Collector, ImportProblem
+    from tracedance_sdk.formats.openai_chat import (
+        messages_from_trace,
+        tools_from_trace,
+        trace_from_messages,
+        written_tools,
+    )
+    from tracedance_sdk.formats.openai_reading import Conversation, read_messages
+    from tracedance_sdk.formats.openai_tools import tools_from_chat
+    from tracedance_sdk.formats.openai_writing import write_messages
+    from tracedance_sdk.formats.opening import Document, documents, read_document, read_head
+    from tracedance_sdk.formats.peeking import Outline, peek
+    from tracedance_sdk.formats.places import Place
+    from tracedance_sdk.formats.trace_json import load_trace, save_trace, trace_from_document
+    from tracedance_sdk.formats.traceeval import (
+        is_traceeval,
+        trace_from_traceeval,
+        traceeval_from_trace,
+    )
+
+__all__ = [
+    "GROUP",
+    "Collected",
+    "Collector",
+    "Conversation",
+    "Document",
+    "ImportProblem",
+    "Outline",
+    "Place",
+    "collect_paths",
+    "documents",
+    "is_traceeval",
+    "load_collectors",
+    "load_trace",
+    "messages_from_trace",
+    "peek",
+    "read_document",
+    "read_head",
+    "read_messages",
+    "save_trace",
+    "tools_from_chat",
+    "tools_from_trace",
+    "trace_from_document",
+    "trace_from_messages",
+    "trace_from_traceeval",
+    "traceeval_from_trace",
+    "write_messages",
+    "written_tools",
+]
+
+__getattr__, __dir__ = lazy_face(
+    __name__,
+    {
+        "collecting": ("GROUP", "collect_paths", "load_collectors"),
+        "importing": ("Collected", "Collector", "ImportProblem"),
+        "openai_chat": (
+            "messages_from_trace",
+            "tools_from_trace",
+            "trace_from_messages",
+            "written_tools",
+        ),
+        "openai_reading": ("Conversation", "read_messages"),
+        "openai_tools": ("tools_from_chat",),
+        "openai_writing": ("write_messages",),
+        "opening": ("Document", "documents", "read_document", "read_head"),
+        "peeking": ("Outline", "peek"),
+        "places": ("Place",),
+        "trace_json": ("load_trace", "save_trace", "trace_from_document"),
+        "traceeval": ("is_traceeval", "trace_from_traceeval", "traceeval_from_trace"),
+    },
+)

@@ -1,0 +1,152 @@
+"""Find traces in files and folders, with whatever collectors are installed.
+
+One unreadable file never stops the rest: it becomes a problem beside the traces.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Final
+
+from tracedance_sdk.errors import TraceDanceError
+from tracedance_sdk.formats.importing import Collected, Collector, ImportProblem
+from tracedance_sdk.formats.opening import HEAD_BYTES, MAX_UNPACKED_BYTES, read_head
+from tracedance_sdk.trace import MAX_FILE_BYTES, Trace, check_file
+
+GROUP: Final = "tracedance.collectors"
+"""The entry point group of collectors."""
+
+_LIKELY: Final = {".json", ".jsonl", ".ndjson"}
+_logger = logging.getLogger(__name__)
+
+
+def load_collectors() -> tuple[Collector, ...]:
+    """Return the installed collectors in the order of their names.
+
+    One that cannot be loaded is left out with one line of warning.
+    """
+    found = sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value))
+    return tuple(item for point in found if (item := _loaded(point)) is not None)
+
+
+def _loaded(point: EntryPoint) -> Collector | None:
+    try:
+        found = point.load()
+    except Exception as error:  # noqa: BLE001 - another package's import may fail in any way
+        _logger.warning("collector %r left out: %s: %s", point.name, type(error).__name__, error)
+        return None
+    if all(hasattr(found, member) for member in ("name", "sniff", "collect")):
+        return found  # type: ignore[no-any-return]  # whatever the other package exposes
+    _logger.warning("collector %r left out: %s is no collector", point.name, point.value)
+    return None
+
+
+def collect_paths(
+    paths: Iterable[str | os.PathLike[str]],
+    *,
+    collectors: Sequence[Collector] | None = None,
+    max_file_bytes: int = MAX_FILE_BYTES,
+) -> Iterator[Collected]:
+    """Yield every trace of files and folders, one at a time.
+
+    Folders are walked in sorted order, hidden entries left out; a link that leads back to a
+    folder already seen is not followed. In a folder, a file that no collector recognises is a
+    problem only when its name says JSON; a file named by the caller always is.
+
+    Args:
+        paths: Files or folders, in the order wanted.
+        collectors: Who may read; by default all that are installed.
+        max_file_bytes: Larger files are problems.
+
+    Yields:
+        A trace or a problem, with its source.
+    """
+    readers = load_collectors() if collectors is None else tuple(collectors)
+    seen: set[tuple[int, int]] = set()
+    for path in paths:
+        where = Path(path)
+        for source, is_named in _sources(where, readers, seen, is_named=True):
+            yield from _collect(source, readers, is_named=is_named, limit=max_file_bytes)
+
+
+def _sources(
+    path: Path, readers: Sequence[Collector], seen: set[tuple[int, int]], *, is_named: bool
+) -> Iterator[tuple[Path, bool]]:
+    """Yield files, and folders that are one source, below a path."""
+    if not path.is_dir():
+        yield path, is_named
+        return
+    status = path.stat()
+    key = (status.st_dev, status.st_ino)
+    if key in seen:
+        return
+    seen.add(key)
+    if any(_sniffs(reader, path, b"") for reader in readers):
+        yield path, is_named
+        return
+    try:
+        entries = sorted(path.iterdir())
+    except OSError:
+        yield path, True
+        return
+    for entry in entries:
+        if not entry.name.startswith("."):
+            yield from _sources(entry, readers, seen, is_named=False)
+
+
+def _collect(
+    path: Path, readers: Sequence[Collector], *, is_named: bool, limit: int
+) -> Iterator[Collected]:
+    try:
+        reader = _reader_of(path, readers, limit)
+    except TraceDanceError as error:
+        if is_named or _is_likely(path):
+            yield Collected(path, None, ImportProblem(str(path), str(error)))
+        return
+    if reader is None:
+        if is_named or _is_likely(path):
+            names = ", ".join(item.name for item in readers) or "none is installed"
+            reason = f"no collector recognises this file ({names})"
+            yield Collected(path, None, ImportProblem(str(path), reason))
+        return
+    for found in _guarded(reader, path):
+        yield Collected(path, reader.name, found)
+
+
+def _reader_of(path: Path, readers: Sequence[Collector], limit: int) -> Collector | None:
+    """Return who reads a source: by its first bytes, else by as much as may be held at once."""
+    if path.is_dir():
+        return next((reader for reader in readers if _sniffs(reader, path, b"")), None)
+    check_file(path, limit=limit)
+    head = read_head(path)
+    reader = next((item for item in readers if _sniffs(item, path, head)), None)
+    if reader is None and len(head) == HEAD_BYTES and _is_likely(path):
+        whole = read_head(path, MAX_UNPACKED_BYTES)
+        reader = next((item for item in readers if _sniffs(item, path, whole)), None)
+    return reader
+
+
+def _sniffs(reader: Collector, path: Path, head: bytes) -> bool:
+    try:
+        return bool(reader.sniff(path, head))
+    except Exception as error:  # noqa: BLE001 - another package's code may fail in any way
+        _logger.warning("collector %r failed on %s: %r", reader.name, path, error)
+        return False
+
+
+def _guarded(reader: Collector, path: Path) -> Iterator[Trace | ImportProblem]:
+    try:
+        yield from reader.collect(path)
+    except TraceDanceError as error:
+        yield ImportProblem(str(path), str(error))
+    except Exception as error:  # noqa: BLE001 - another package's code may fail in any way
+        reason = f"collector {reader.name!r} failed: {type(error).__name__}: {error}"
+        yield ImportProblem(str(path), reason)
+
+
+def _is_likely(path: Path) -> bool:
+    return bool(set(path.suffixes[-2:]) & _LIKELY)

@@ -1,0 +1,158 @@
+"""Tool definitions and tool calls of the chat-completions format, both ways."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from tracedance_sdk.errors import InvalidJSON
+from tracedance_sdk.formats.leftovers import leftover, restored
+from tracedance_sdk.formats.places import Place
+from tracedance_sdk.trace import UNKNOWN, Json, Record, ToolDefinition, parse_json, same_json
+
+KEPT: Final = "openai_chat"
+"""Field of our records that holds what of a chat message has no other place."""
+
+
+def extra(record: Record) -> Json:
+    """Return what the reader kept beside a record's own fields; None when nothing."""
+    return record.__pydantic_extra__.get(KEPT) if record.__pydantic_extra__ else None
+
+
+class RequestedCall(NamedTuple):
+    """A call as an assistant message asks for it; `id` is empty where the message gives none."""
+
+    id: str
+    name: str
+    arguments: Json
+    raw_arguments: str | None
+
+
+def tools_from_chat(tools: Json, place: Place) -> list[ToolDefinition]:
+    """Return the definitions of a ``tools`` (or older ``functions``) list; null means none.
+
+    Raises:
+        InvalidTrace: No list, or an entry without a name.
+    """
+    entries = [] if tools is None else place.expect(tools, list)
+    return [_definition(item, place.at(index)) for index, item in enumerate(entries)]
+
+
+def _definition(item: Json, place: Place) -> ToolDefinition:
+    entry = place.expect(item, dict)
+    kind = entry.get("type")
+    inner = entry.get(kind) if isinstance(kind, str) else None
+    if not isinstance(inner, dict):
+        if "name" not in entry and isinstance(kind, str):
+            # A tool the provider hosts, such as {"type": "web_search"}: its type is its name.
+            return _with_leftover(ToolDefinition(name=kind), entry)
+        inner, kind = entry, None
+    where = place if kind is None else place.at(kind)
+    definition = ToolDefinition(
+        name=where.field(inner, "name", str),
+        description=where.optional(inner, "description", str),
+        parameters=where.optional(inner, "parameters", dict),
+    )
+    return _with_leftover(definition, entry)
+
+
+def _with_leftover(definition: ToolDefinition, entry: dict[str, Any]) -> ToolDefinition:
+    kept = leftover(written_tool(definition), entry)
+    return definition.model_copy(update={KEPT: kept}) if kept else definition
+
+
+def written_tool(definition: ToolDefinition) -> Json:
+    """Return a definition as an entry of ``tools``."""
+    function: dict[str, Any] = {"name": definition.name}
+    if definition.description is not None:
+        function["description"] = definition.description
+    if definition.parameters is not None:
+        function["parameters"] = definition.parameters
+    return restored({"type": "function", "function": function}, extra(definition))
+
+
+def requests_from_message(message: dict[str, Any], place: Place) -> list[RequestedCall]:
+    """Return the calls of an assistant message: ``tool_calls``, else the older ``function_call``.
+
+    Raises:
+        InvalidTrace: A call that is no object or has no name.
+    """
+    entries = place.optional(message, "tool_calls", list)
+    if entries:
+        where = place.at("tool_calls")
+        return [_request(item, where.at(index)) for index, item in enumerate(entries)]
+    older = place.optional(message, "function_call", dict)
+    return [] if older is None else [_function("", older, place.at("function_call"))]
+
+
+def _request(item: Json, place: Place) -> RequestedCall:
+    entry = place.expect(item, dict)
+    call_id = place.optional(entry, "id", str) or ""
+    custom = entry.get("custom")
+    if isinstance(custom, dict) and "function" not in entry:
+        where = place.at("custom")
+        text = where.optional(custom, "input", str)
+        name = where.field(custom, "name", str)
+        return RequestedCall(call_id, name, UNKNOWN if text is None else text, None)
+    return _function(call_id, place.field(entry, "function", dict), place.at("function"))
+
+
+def _function(call_id: str, function: dict[str, Any], place: Place) -> RequestedCall:
+    name = place.field(function, "name", str)
+    given = function.get("arguments")
+    if not isinstance(given, str):
+        return RequestedCall(call_id, name, UNKNOWN if given is None else given, None)
+    arguments, raw_arguments = parse_arguments(given)
+    return RequestedCall(call_id, name, arguments, raw_arguments)
+
+
+def parse_arguments(text: str) -> tuple[Json, str | None]:
+    """Parse the arguments a model wrote.
+
+    Returns:
+        The value, and the text where the value does not say the same: `UNKNOWN` with the text
+        when it is no JSON; an empty text means no arguments. Of a key that stands twice the
+        last counts, as it does for the tool.
+    """
+    if not text.strip():
+        return {}, text
+    try:
+        value = parse_json(text, where="arguments")
+    except InvalidJSON:
+        return UNKNOWN, text
+    return value, None if written_arguments(value) == text or _says(text, value) else text
+
+
+def _says(text: str, value: Json) -> bool:
+    """Whether text is the JSON of the value, spelled in some way, with no key standing twice."""
+    try:
+        exact = json.loads(text, object_pairs_hook=_unique_object)
+    except (ValueError, RecursionError):
+        return False
+    return same_json(exact, value)
+
+
+def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice")
+    return found
+
+
+def written_arguments(arguments: Json, raw_arguments: str | None = None) -> str:
+    """Return the text of a call's arguments as a message holds it."""
+    if raw_arguments is not None:
+        return raw_arguments
+    if arguments is UNKNOWN:
+        return ""
+    return json_text(arguments)
+
+
+def json_text(value: Json) -> str:
+    """Return a value as compact JSON text."""
+    try:
+        return orjson.dumps(value).decode()
+    except (TypeError, ValueError):
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

@@ -1,0 +1,92 @@
+"""Trace files: one trace as one JSON document, ours or TraceEval's."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import os
+import secrets
+from pathlib import Path
+
+from tracedance_sdk.errors import InvalidTrace, UnreadableFile
+from tracedance_sdk.formats.opening import read_document
+from tracedance_sdk.formats.traceeval import is_traceeval, trace_from_traceeval
+from tracedance_sdk.trace import FORMAT, Json, Trace, decode, encode_json, parse_json
+
+
+def load_trace(source: str | os.PathLike[str] | bytes) -> Trace:
+    """Read one trace.
+
+    Args:
+        source: Path of a trace file (may be gzipped), or the file's bytes. TraceEval's traces
+            are recognised too.
+
+    Returns:
+        The trace, as it was saved; unknown fields included.
+
+    Raises:
+        UnreadableFile: No such file, a folder, not permitted, too large, or damaged.
+        InvalidJSON: Not JSON, nested too deeply, or an object that names a key twice.
+        UnsupportedVersion: Written by a newer release.
+        InvalidTrace: JSON, but not a trace; the message gives the first problem and its place.
+
+    Example:
+        >>> from tracedance_sdk.trace import Trace, encode_json
+        >>> load_trace(encode_json(Trace(id="run-1"))).id
+        'run-1'
+    """
+    if isinstance(source, bytes):
+        return trace_from_document(parse_json(source, where="trace", unique_keys=True))
+    where = os.fspath(source)
+    document = parse_json(read_document(source), where=where, unique_keys=True)
+    return trace_from_document(document, where=where)
+
+
+def trace_from_document(document: Json, *, where: str = "trace") -> Trace:
+    """Build a trace from a parsed trace file; see `load_trace` for errors.
+
+    Args:
+        document: A document of ours or of TraceEval.
+        where: What it is, for messages.
+    """
+    if isinstance(document, dict) and "format" in document:
+        return decode(document, where=where)
+    if is_traceeval(document):
+        return trace_from_traceeval(document, where=where)
+    found = "no 'format'" if isinstance(document, dict) else f"a {type(document).__name__}"
+    raise InvalidTrace(
+        f"{where}: not a trace: {found}, where an object with 'format': {FORMAT!r} "
+        "or TraceEval's 'taskId' and 'actions' is needed"
+    )
+
+
+def save_trace(trace: Trace, path: str | os.PathLike[str]) -> None:
+    """Write one trace; an existing file is replaced whole or not at all.
+
+    Args:
+        trace: Any trace.
+        path: Where to; a name that ends in ``.gz`` is written compressed.
+
+    Raises:
+        InvalidTrace: The trace holds a value that is not JSON; nothing is written.
+        UnreadableFile: The file cannot be written.
+    """
+    data = encode_json(trace) + b"\n"
+    if os.fspath(path).endswith(".gz"):
+        data = gzip.compress(data, mtime=0)
+    target = Path(os.path.realpath(path))
+    draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
+    try:
+        _write_new(draft, data)
+        draft.replace(target)
+    except (OSError, ValueError) as error:
+        with contextlib.suppress(OSError, ValueError):
+            draft.unlink(missing_ok=True)
+        raise UnreadableFile(f"{os.fspath(path)!r} cannot be written: {error}") from error
+
+
+def _write_new(path: Path, data: bytes) -> None:
+    with path.open("xb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
