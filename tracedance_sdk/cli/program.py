@@ -15,6 +15,7 @@ from typing import Final, NoReturn
 
 import click
 
+from tracedance_sdk.cli.complaints import complain
 from tracedance_sdk.errors import TraceDanceError
 
 VERBS: Final = {
@@ -94,9 +95,11 @@ def run(arguments: Sequence[str]) -> int:
         click.echo(error.format_message(), err=True)
         return 2
     except click.ClickException as error:
-        return _complain(_wrong_use(error))
+        complain(_wrong_use(error))
+        return 2
     except TraceDanceError as error:
-        return _complain(str(error))
+        complain(str(error))
+        return 2
     except (click.Abort, KeyboardInterrupt):
         return _INTERRUPTED
     except BrokenPipeError:
@@ -110,10 +113,3 @@ def _wrong_use(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "tracedance"
     return f"{error.format_message().rstrip('.')}; see: {command} --help"
-
-
-def _complain(message: str) -> int:
-    from tracedance_sdk.report import in_one_line
-
-    click.echo(f"tracedance: {in_one_line(message)}", err=True)
-    return 2

@@ -11,6 +11,9 @@ from tracedance_sdk._lazy import lazy_face
 
 if TYPE_CHECKING:
     from tracedance_sdk.report.console import ReportConsole, report_console
+    from tracedance_sdk.report.junit import junit_xml
+    from tracedance_sdk.report.marks import MARKS, mark, score_text, verdict_text
+    from tracedance_sdk.report.rows import Row, count_passed, rows_document
     from tracedance_sdk.report.safe_text import (
         in_one_line,
         json_text,
@@ -21,16 +24,28 @@ if TYPE_CHECKING:
         xml_text,
     )
     from tracedance_sdk.report.show import print_trace
+    from tracedance_sdk.report.single import print_report
+    from tracedance_sdk.report.table import print_table
 
 __all__ = [
+    "MARKS",
     "ReportConsole",
+    "Row",
+    "count_passed",
     "in_one_line",
     "json_text",
+    "junit_xml",
+    "mark",
+    "print_report",
+    "print_table",
     "print_trace",
     "report_console",
+    "rows_document",
+    "score_text",
     "shorten",
     "shorten_middle",
     "value_text",
+    "verdict_text",
     "visible",
     "xml_text",
 ]
@@ -39,6 +54,9 @@ __getattr__, __dir__ = lazy_face(
     __name__,
     {
         "console": ("ReportConsole", "report_console"),
+        "junit": ("junit_xml",),
+        "marks": ("MARKS", "mark", "score_text", "verdict_text"),
+        "rows": ("Row", "count_passed", "rows_document"),
         "safe_text": (
             "in_one_line",
             "json_text",
@@ -49,5 +67,7 @@ __getattr__, __dir__ = lazy_face(
             "xml_text",
         ),
         "show": ("print_trace",),
+        "single": ("print_report",),
+        "table": ("print_table",),
     },
 )

@@ -27,6 +27,7 @@ from tracedance_sdk.trace import (
 _MOST_LINES: Final = 12
 _MOST_CHANGES: Final = 40
 _LONGEST_LINE: Final = 2_000
+_LONGEST_OUTCOME: Final = 300
 
 
 def print_trace(trace: Trace, console: ReportConsole, *, full: bool = False) -> None:
@@ -76,7 +77,7 @@ def _head(trace: Trace) -> Iterator[str]:
     yield f"{_count(len(trace.turns), 'turn')}, {_count(len(trace.calls), 'call')}, {failed} failed"
     if trace.outcome is not None:
         said = trace.outcome.model_dump(exclude_none=True, exclude_defaults=True)
-        yield f"outcome {value_text(said, width=_LONGEST_LINE)}"
+        yield f"outcome {value_text(said, width=_LONGEST_OUTCOME)}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -1,0 +1,84 @@
+"""Verdicts as JUnit XML, for the programs that show test results.
+
+``critical`` and ``fail`` are failures, ``error`` and ``inconclusive`` are errors; nothing is ever
+skipped. The text is valid XML 1.0 whatever the traces hold.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+
+from tracedance_sdk.grading import Report, Verdict
+from tracedance_sdk.report.marks import score_text
+from tracedance_sdk.report.rows import Row
+from tracedance_sdk.report.safe_text import in_one_line, xml_text
+
+_TAGS = {
+    Verdict.CRITICAL: "failure",
+    Verdict.FAIL: "failure",
+    Verdict.ERROR: "error",
+    Verdict.INCONCLUSIVE: "error",
+}
+
+
+def junit_xml(rows: Sequence[Row], *, suite: str = "tracedance") -> bytes:
+    """Return rows as one JUnit test suite: UTF-8 XML, a test case each, in their order.
+
+    Args:
+        rows: What was graded.
+        suite: Name of the test suite.
+    """
+    tags = [_TAGS.get(row.verdict) for row in rows]
+    counts = {
+        "tests": str(len(rows)),
+        "failures": str(tags.count("failure")),
+        "errors": str(tags.count("error")),
+        "skipped": "0",
+    }
+    root = ET.Element("testsuites", counts)
+    element = ET.SubElement(root, "testsuite", {"name": xml_text(suite), **counts})
+    for row in rows:
+        _add_case(element, row)
+    ET.indent(root)
+    return ET.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+
+
+def _add_case(suite: ET.Element, row: Row) -> None:
+    task = row.report.task_id if row.report is not None else None
+    case = ET.SubElement(
+        suite,
+        "testcase",
+        {
+            "name": xml_text(in_one_line(row.name)),
+            "classname": xml_text(in_one_line(task or "tracedance")),
+            "file": xml_text(in_one_line(row.path)),
+        },
+    )
+    tag = _TAGS.get(row.verdict)
+    if tag is None:
+        return
+    message, details = _said(row)
+    found = ET.SubElement(
+        case, tag, {"type": row.verdict.value, "message": xml_text(in_one_line(message))}
+    )
+    found.text = xml_text(details)
+
+
+def _said(row: Row) -> tuple[str, str]:
+    if row.report is None:
+        return row.problem or "not read", row.problem or ""
+    lines = list(_lines(row.report))
+    return (lines[0] if lines else row.report.verdict.value), "\n".join(lines)
+
+
+def _lines(report: Report) -> list[str]:
+    grades = [grade for grade in report.grades if grade.verdict is not Verdict.PASS]
+    grades.sort(key=lambda grade: (not grade.decides, grade.verdict.rank))
+    lines: list[str] = []
+    for grade in grades:
+        lines.append(f"{grade.verdict.value}: {grade.title}: {grade.reason}")
+        lines += [f"  - {evidence.what}" for evidence in grade.evidence]
+    lines += report.notes
+    lines.append(f"trajectory score {score_text(report.trajectory_score)}")
+    return lines

@@ -1,0 +1,64 @@
+"""What a command graded: one row a trace, and one for each file that could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+from tracedance_sdk.grading import Report, Verdict
+
+FORMAT: Final = "tracedance.evaluation"
+VERSION: Final = 1
+
+
+class Row(NamedTuple):
+    """One graded trace, or a source that gave none.
+
+    Attributes:
+        name: What the row is called: the file's name, with the trace's where it holds several.
+        path: The file or folder.
+        report: None when nothing could be graded.
+        problem: Why not, in one line; None exactly when there is a report.
+    """
+
+    name: str
+    path: str
+    report: Report | None = None
+    problem: str | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """The report's verdict; `Verdict.ERROR` when nothing could be graded."""
+        return Verdict.ERROR if self.report is None else self.report.verdict
+
+
+def count_passed(rows: Iterable[Row]) -> int:
+    """Return how many rows have the verdict pass."""
+    return sum(row.verdict is Verdict.PASS for row in rows)
+
+
+def rows_document(rows: Iterable[Row]) -> dict[str, Any]:
+    """Return rows as a versioned JSON document, the same shape for one and for many.
+
+    ``{"format": "tracedance.evaluation", "version": 1, "summary": {...}, "rows": [...]}``; each
+    row has ``name``, ``path``, ``verdict``, and either ``report`` or ``problem``.
+    """
+    listed = list(rows)
+    verdicts = [row.verdict for row in listed]
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "summary": {
+            "traces": sum(row.report is not None for row in listed),
+            "unread": sum(row.report is None for row in listed),
+            "verdicts": {verdict.value: verdicts.count(verdict) for verdict in Verdict},
+        },
+        "rows": [_row_document(row) for row in listed],
+    }
+
+
+def _row_document(row: Row) -> dict[str, Any]:
+    fields = {"name": row.name, "path": row.path, "verdict": row.verdict.value}
+    if row.report is None:
+        return {**fields, "problem": row.problem}
+    return {**fields, "report": row.report.to_dict()}
