@@ -1,0 +1,126 @@
+"""Pseudonyms of secrets, and the key they depend on.
+
+A pseudonym is an HMAC, so that equal secrets stay equal in the records of one key, and nobody
+without the key can test a guess against them.
+"""
+
+from __future__ import annotations
+
+import functools
+import hmac
+import os
+import secrets
+import stat
+import time
+from pathlib import Path
+from typing import Final
+
+from tracedance_sdk.errors import JournalError
+
+KEY_FILE: Final = "redaction.key"
+"""Name of the key file beside a journal."""
+
+KEY_BYTES: Final = 32
+"""Length of a key."""
+
+_PSEUDONYM_HEX: Final = 12
+_PATIENCE_SECONDS: Final = 2.0
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+
+
+def pseudonym(key: bytes, secret: bytes) -> str:
+    """Return the 12 hex characters that stand for a secret under a key."""
+    return hmac.digest(key, secret, "sha256").hex()[:_PSEUDONYM_HEX]
+
+
+def redaction_key(folder: str | os.PathLike[str] | None) -> bytes:
+    """Return the key of a journal's pseudonyms, making it on first use.
+
+    The file ``redaction.key`` is created once, whichever of several processes comes first, and
+    only its owner may read it. A file that others may read is refused rather than mended: its
+    key may be known already.
+
+    Args:
+        folder: The journal's folder; made when absent. None gives a random key that lives as
+            long as the process (forked children share it), so that pseudonyms of two programs
+            do not match.
+
+    Returns:
+        32 bytes.
+
+    Raises:
+        JournalError: The key file cannot be made or read, has a wrong length, is not a regular
+            file, or may be read by others.
+    """
+    if folder is None:
+        return _process_key()
+    path = Path(folder) / KEY_FILE
+    try:
+        if not path.exists():
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _create(path, secrets.token_bytes(KEY_BYTES))
+        return _read(path)
+    except OSError as error:
+        if isinstance(error, JournalError):
+            raise
+        raise JournalError(f"redaction key {str(path)!r} cannot be used: {error}") from error
+
+
+@functools.cache
+def _process_key() -> bytes:
+    return secrets.token_bytes(KEY_BYTES)
+
+
+def _create(path: Path, key: bytes) -> None:
+    """Make the key file whole or not at all; another process's file is left as it is."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(8)}")
+    try:
+        _write_new(draft, key)
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            return
+        except OSError:
+            # No hard links here: others may see the file before its content, and wait for it.
+            _write_new(path, key)
+    except FileExistsError:
+        return
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _write_new(path: Path, key: bytes) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(key)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _read(path: Path) -> bytes:
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        with os.fdopen(os.open(path, flags), "rb") as file:
+            status = os.fstat(file.fileno())
+            _check(path, status)
+            key = file.read(KEY_BYTES + 1)
+        if len(key) == KEY_BYTES:
+            return key
+        if len(key) > KEY_BYTES or time.monotonic() > deadline:
+            raise JournalError(
+                f"redaction key {str(path)!r} has {status.st_size} bytes, not {KEY_BYTES}; restore"
+                " it, or delete it to begin a new key (pseudonyms will then differ)"
+            )
+        time.sleep(0.01)
+
+
+def _check(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise JournalError(f"redaction key {str(path)!r} is not a regular file; move it away")
+    if os.name == "posix" and status.st_mode & _OTHERS:
+        raise JournalError(
+            f"redaction key {str(path)!r} has mode {stat.S_IMODE(status.st_mode):04o}, so others"
+            f" may read it; run chmod 600 on it if nobody has, or delete it to begin a new key"
+        )

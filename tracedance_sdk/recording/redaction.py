@@ -1,0 +1,192 @@
+"""Mask secrets in JSON before anything is written.
+
+Clean JSON is searched once, by one RE2 automaton over the raw bytes, in time linear in its
+length whatever it holds. Only JSON with a finding is parsed; then every string and every key is
+masked for itself, JSON inside strings included, and the value is written again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final, Protocol
+
+import orjson
+
+from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.recording.extra_patterns import ExtraPattern, PatternSource, extra_pattern
+from tracedance_sdk.recording.pseudonyms import pseudonym
+from tracedance_sdk.recording.secret_looks import is_named_secret
+from tracedance_sdk.recording.secret_names import Secrecy, secrecy
+from tracedance_sdk.recording.secret_spans import Span, find_secrets, merged, probe
+from tracedance_sdk.trace import MASK, Json, is_type_stub, mask_text, parse_json
+
+_ROUNDS: Final = 8
+_ASCII_ESCAPE: Final = re.compile(r"(?<!\\)\\u00([2-7][0-9A-Fa-f])")
+
+
+class Redactor(Protocol):
+    """Masks what must not be written."""
+
+    def redact(self, data: bytes) -> bytes:
+        """Return JSON text without secrets, made from JSON text; never raises."""
+        ...
+
+
+class SecretRedactor:
+    """Masks about forty kinds of secrets, the values beside names such as ``password``, and yours.
+
+    A secret becomes ``[MASKED:<kind>:<12 hex>]``; the hex is an HMAC of the secret, so that equal
+    secrets stay equal under one key. Redacting twice is redacting once. Whatever goes wrong (JSON
+    that cannot be parsed, a pattern that raises) masks the whole value, of kind ``error``.
+
+    Args:
+        key: Key of the pseudonyms; see `redaction_key`.
+        extra_patterns: More secrets, each text, a compiled pattern, or ``(kind, pattern)``; see
+            `extra_pattern`. With any of these every value is parsed, which costs more.
+        secret_keys: More names whose values are secret, compared without regard to case.
+
+    Raises:
+        InvalidOption: A pattern that cannot be compiled, or an empty key.
+
+    Example:
+        >>> redactor = SecretRedactor(key=b"k" * 32)
+        >>> redactor.redact(b'{"user":"ann","password":"hunter2"}')
+        b'{"user":"ann","password":"[MASKED:password:89c8e0f8c1e1]"}'
+    """
+
+    def __init__(
+        self,
+        *,
+        key: bytes,
+        extra_patterns: Iterable[PatternSource] = (),
+        secret_keys: Iterable[str] = (),
+    ) -> None:
+        if not key:
+            raise InvalidOption(
+                "the redaction key is empty; give at least one byte, or redaction_key()"
+            )
+        self._key = key
+        self._extra: list[ExtraPattern] = [extra_pattern(source) for source in extra_patterns]
+        self._names = frozenset(name.lower() for name in secret_keys)
+        self._probe = probe()
+
+    def redact(self, data: bytes) -> bytes:
+        """Return the JSON text with its secrets masked; the very same bytes when it holds none."""
+        try:
+            if self._probe.search(data) is None and not self._extra and not self._names:
+                return data
+            value = parse_json(data, where="value")
+            masked = self._value(value)
+            return data if masked == value else orjson.dumps(masked)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # noqa: BLE001 - whatever fails, nothing unchecked may be written
+            return orjson.dumps(self._mask("error", data))
+
+    def _mask(self, kind: str, secret: bytes) -> str:
+        return mask_text(kind, pseudonym(self._key, secret))
+
+    def _value(self, value: Json) -> Json:
+        if isinstance(value, str):
+            return self._text(value)
+        if isinstance(value, list):
+            return [self._value(item) for item in value]
+        if isinstance(value, dict):
+            return self._object(value)
+        return value
+
+    def _object(self, value: dict[str, Json]) -> dict[str, Json]:
+        found: dict[str, Json] = {}
+        for name, item in value.items():
+            level, kind = self._secrecy(name)
+            text = self._text(name)
+            while text in found:
+                text = f"{text} 2"
+            found[text] = (
+                self._value(item) if level is Secrecy.NONE else self._named(item, level, kind)
+            )
+        return found
+
+    def _secrecy(self, name: str) -> tuple[Secrecy, str]:
+        if self._names and name.lower() in self._names:
+            return Secrecy.STRONG, "named"
+        return secrecy(name)
+
+    def _named(self, value: Json, level: Secrecy, kind: str) -> Json:
+        """Mask the value that stands under a name that announces a secret."""
+        if isinstance(value, list):
+            return [self._named(item, level, kind) for item in value]
+        if is_type_stub(value):
+            return {**value, "$repr": self._named(value["$repr"], level, kind)}
+        if isinstance(value, dict) or value is None or isinstance(value, bool):
+            return self._value(value)
+        if not isinstance(value, str):
+            return self._mask(kind, orjson.dumps(value)) if level is Secrecy.STRONG else value
+        masked = self._text(value)
+        if MASK.fullmatch(masked):
+            return masked
+        secret = value.encode()
+        return (
+            self._mask(kind, secret)
+            if is_named_secret(secret, level=level, quoted=True)
+            else masked
+        )
+
+    def _text(self, text: str) -> str:
+        """Mask the secrets inside one string, until a further look finds none."""
+        for _ in range(_ROUNDS):
+            masked = self._shaped(text)
+            for pattern in self._extra:
+                masked = self._extra_masked(masked, pattern)
+            if masked == text:
+                return text
+            text = masked
+        return self._mask("error", text.encode())
+
+    def _shaped(self, text: str) -> str:
+        data = text.encode()
+        if self._probe.search(data) is None:
+            return text
+        plain = _ASCII_ESCAPE.sub(_unescaped, text) if "\\u00" in text else text
+        plain_data = plain.encode() if plain is not text else data
+        spans = _unmasked(find_secrets(plain_data), plain_data.decode("latin-1"))
+        if not spans:
+            return text
+        return self._replaced(plain_data, spans).decode()
+
+    def _replaced(self, data: bytes, spans: list[Span]) -> bytes:
+        pieces: list[bytes] = []
+        position = 0
+        for start, end, kind in spans:
+            pieces += data[position:start], self._mask(kind, data[start:end]).encode()
+            position = end
+        return b"".join([*pieces, data[position:]])
+
+    def _extra_masked(self, text: str, pattern: ExtraPattern) -> str:
+        if pattern.limit is not None and len(text) > pattern.limit:
+            return text if MASK.fullmatch(text) else self._mask("unchecked", text.encode())
+        spans = [Span(start, end, pattern.kind) for start, end in pattern.spans(text)]
+        pieces: list[str] = []
+        position = 0
+        for start, end, kind in _unmasked(merged(spans), text):
+            pieces += text[position:start], self._mask(kind, text[start:end].encode())
+            position = end
+        return "".join([*pieces, text[position:]])
+
+
+def _unmasked(spans: list[Span], text: str) -> list[Span]:
+    """Leave out what lies inside a mask already: redacting twice is redacting once."""
+    if not spans or "[MASKED:" not in text:
+        return spans
+    masks = [match.span() for match in MASK.finditer(text)]
+    return [
+        span
+        for span in spans
+        if not any(start <= span.start and span.end <= end for start, end in masks)
+    ]
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    character = chr(int(match.group(1), 16))
+    return match.group() if character in '"\\' else character

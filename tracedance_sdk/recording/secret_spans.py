@@ -1,0 +1,186 @@
+"""Find the secrets in one text: by their shape, by the name before them, and private keys."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+import re2  # type: ignore[import-untyped]  # the wheel has no stubs
+
+from tracedance_sdk.recording.redaction_patterns import (
+    NAMED,
+    NAMED_PROBE,
+    PRIVATE_KEY_PROBE,
+    SECRET_PATTERNS,
+    SecretPattern,
+)
+from tracedance_sdk.recording.secret_looks import (
+    is_named_secret,
+    looks_right,
+    scheme_length,
+    stands_free,
+)
+from tracedance_sdk.recording.secret_names import Secrecy, secrecy
+
+_UNQUOTED: Final = re.compile(rb"[^\s\"'`,;&<>(){}\[\]|\\]+")
+_LINE: Final = re.compile(rb"[^\r\n\"'`\\]+")
+_OPENING: Final = re.compile(rb"(\\*)([\"'`])")
+_PEM_HEADER: Final = re.compile(rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?(?:-----)?")
+_PEM_REST: Final = re.compile(
+    rb"(?:\s|\\+[nr])*(?:[A-Za-z0-9+/=]{40,}(?:\s|\\+[nr])*)*[A-Za-z0-9+/=]*"
+)
+_MOST_SECRET: Final = 64 * 1024
+
+
+class Span(NamedTuple):
+    """Where a secret stands, in bytes."""
+
+    start: int
+    end: int
+    kind: str
+
+
+@functools.cache
+def probe() -> Any:
+    """Return the one search that finds nothing in text without secrets (RE2, over bytes).
+
+    Escapes of plain ASCII count as findings, since they can hide anything from the search.
+    """
+    parts = [row.probe for row in SECRET_PATTERNS]
+    return compiled("|".join([*parts, PRIVATE_KEY_PROBE, NAMED_PROBE, r"\\u00[2-7]"]))
+
+
+def compiled(pattern: str) -> Any:
+    """Compile an RE2 pattern over bytes."""
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.log_errors = False
+    options.max_mem = 64 << 20
+    return re2.compile(pattern.encode(), options)
+
+
+@functools.cache
+def _rows() -> list[tuple[SecretPattern, tuple[bytes, ...], Any]]:
+    return [
+        (row, tuple(literal.encode() for literal in row.literals), compiled(row.pattern))
+        for row in SECRET_PATTERNS
+    ]
+
+
+@functools.cache
+def _named() -> Any:
+    return compiled(NAMED)
+
+
+def find_secrets(data: bytes) -> list[Span]:
+    """Return the secrets of a text, apart from each other and in order.
+
+    Args:
+        data: The UTF-8 bytes of decoded text, not of JSON.
+    """
+    return merged([*_shaped(data), *_private_keys(data), *_named_values(data)])
+
+
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """Join spans that overlap; the joint span has the kind of the longest of them."""
+    found: list[Span] = []
+    longest = 0
+    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
+        if not found or span.start >= found[-1].end:
+            found.append(span)
+            longest = span.end - span.start
+            continue
+        last = found[-1]
+        kind = last.kind
+        if span.end - span.start > longest:
+            kind, longest = span.kind, span.end - span.start
+        found[-1] = Span(last.start, max(last.end, span.end), kind)
+    return found
+
+
+def _shaped(data: bytes) -> Iterator[Span]:
+    for row, literals, pattern in _rows():
+        if literals and not any(literal in data for literal in literals):
+            continue
+        for match in pattern.finditer(data):
+            start, end = match.span(1)
+            if stands_free(row.standing, data, start) and looks_right(row.look, data[start:end]):
+                yield Span(start, end, row.kind)
+
+
+def _private_keys(data: bytes) -> Iterator[Span]:
+    position = 0
+    while (header := _PEM_HEADER.search(data, position)) is not None:
+        position = _pem_end(data, header.end())
+        yield Span(header.start(), position, "private_key")
+
+
+def _pem_end(data: bytes, body: int) -> int:
+    """Return where a private key ends: at its closing line, or where its text was cut."""
+    dashes = data.find(b"-----", body)
+    if dashes >= 0 and data.startswith(b"-----END ", dashes):
+        closing = data.find(b"-----", dashes + 9, dashes + 70)
+        if closing >= 0:
+            return closing + 5
+    rest = _PEM_REST.match(data, body)
+    return rest.end() if rest else body
+
+
+def _named_values(data: bytes) -> Iterator[Span]:
+    position = 0
+    while (match := _named().search(data, position)) is not None:
+        span = _named_value(data, match)
+        position = match.end()
+        if span is not None:
+            yield span
+            position = max(position, span.end)
+
+
+def _named_value(data: bytes, match: Any) -> Span | None:
+    name = (match.group(1) or match.group(2)).decode("latin-1")
+    level, kind = secrecy(name)
+    if level is Secrecy.NONE:
+        return None
+    start = match.end()
+    opening = _OPENING.match(data, start)
+    if opening is not None:
+        start = opening.end()
+        end = _closing(data, start, len(opening.group(1)), opening.group(2))
+        is_secret = is_named_secret(data[start:end], level=level, quoted=True)
+    else:
+        is_line = kind in ("authorization", "cookie")
+        value = (_LINE if is_line else _UNQUOTED).match(data, start)
+        end = value.end() if value else start
+        if data[end : end + 1] in (b"(", b"["):
+            return None
+        is_env = name.isupper() and data[match.end() - 1 : match.end()] == b"="
+        is_secret = is_named_secret(data[start:end], level=level, quoted=False, is_env=is_env)
+    if not is_secret:
+        return None
+    return Span(start + scheme_length(data[start:end]), end, kind)
+
+
+def _closing(data: bytes, start: int, backslashes: int, quote: bytes) -> int:
+    """Return where a quoted value ends.
+
+    The opening quote stood behind `backslashes` backslashes, since the text may be JSON inside
+    JSON; a quote inside the value stands behind more of them. A value without a closing quote
+    (the text was cut) ends with its line.
+    """
+    limit = min(len(data), start + _MOST_SECRET)
+    line = data.find(b"\n", start, limit)
+    limit = limit if line < 0 else line
+    position = start
+    while (position := data.find(quote, position, limit)) >= 0:
+        run = position
+        while run > start and data[run - 1] == 0x5C:
+            run -= 1
+        surplus = position - run - backslashes
+        if surplus < 0:
+            return run
+        if surplus % (2 * (backslashes + 1)) == 0:
+            return position - backslashes
+        position += 1
+    return limit
