@@ -24,7 +24,7 @@ def plain(record: BaseModel) -> dict[str, Any]:
             continue
         if isinstance(default, BaseModel) and value == default:
             continue
-        if value == () or (value == {} and default is not UNKNOWN and name != "arguments"):
+        if value == () or (value == {} and default is not UNKNOWN and default is not None):
             continue
         found[name] = _plain_value(value)
     if record.__pydantic_extra__:

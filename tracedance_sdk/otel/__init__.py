@@ -1,0 +1,85 @@
+"""Traces as OpenTelemetry spans and back.
+
+Submodules are imported when one of their names is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tracedance_sdk._lazy import lazy_face
+
+if TYPE_CHECKING:
+    from tracedance_sdk.otel.assembly import assemble
+    from tracedance_sdk.otel.disassembly import trace_records
+    from tracedance_sdk.otel.messages import json_text, message_json, tool_definitions
+    from tracedance_sdk.otel.names import (
+        CALL_START,
+        CHAT,
+        CONVENTION,
+        EXECUTE_TOOL,
+        INVOKE_AGENT,
+        RUN_START,
+        SCHEMA_URL,
+        SCOPE,
+        SCOPE_ATTRIBUTES,
+        TURN,
+    )
+    from tracedance_sdk.otel.spans import (
+        call_attributes,
+        result_attributes,
+        run_attributes,
+        run_end_attributes,
+        turn_attributes,
+    )
+
+__all__ = [
+    "CALL_START",
+    "CHAT",
+    "CONVENTION",
+    "EXECUTE_TOOL",
+    "INVOKE_AGENT",
+    "RUN_START",
+    "SCHEMA_URL",
+    "SCOPE",
+    "SCOPE_ATTRIBUTES",
+    "TURN",
+    "assemble",
+    "call_attributes",
+    "json_text",
+    "message_json",
+    "result_attributes",
+    "run_attributes",
+    "run_end_attributes",
+    "tool_definitions",
+    "trace_records",
+    "turn_attributes",
+]
+
+__getattr__, __dir__ = lazy_face(
+    __name__,
+    {
+        "assembly": ("assemble",),
+        "disassembly": ("trace_records",),
+        "messages": ("json_text", "message_json", "tool_definitions"),
+        "names": (
+            "CALL_START",
+            "CHAT",
+            "CONVENTION",
+            "EXECUTE_TOOL",
+            "INVOKE_AGENT",
+            "RUN_START",
+            "SCHEMA_URL",
+            "SCOPE",
+            "SCOPE_ATTRIBUTES",
+            "TURN",
+        ),
+        "spans": (
+            "call_attributes",
+            "result_attributes",
+            "run_attributes",
+            "run_end_attributes",
+            "turn_attributes",
+        ),
+    },
+)
