@@ -20,7 +20,9 @@ _PLAIN: Final = {
 }
 
 
-def own_call(attributes: Attributes, *, start_ns: int, values: Values) -> dict[str, Any]:
+def own_call(
+    attributes: Attributes, *, start_ns: int, end_ns: int | None, values: Values
+) -> dict[str, Any]:
     """Return the document of a call from its span or its start event.
 
     A start alone gives an interrupted call.
@@ -31,6 +33,8 @@ def own_call(attributes: Attributes, *, start_ns: int, values: Values) -> dict[s
         "name": attributes.get(names.TOOL_NAME, ""),
         "started_at": iso_time(start_ns),
     }
+    if end_ns is not None:
+        call["duration_ms"] = span_duration_ms(start_ns, end_ns)
     for key, field in _PLAIN.items():
         if key in attributes:
             call[field] = attributes[key]
@@ -42,6 +46,11 @@ def own_call(attributes: Attributes, *, start_ns: int, values: Values) -> dict[s
         call["state_change"] = change
     call["result"] = _result(attributes, values)
     return patched(call, attributes, values)
+
+
+def span_duration_ms(start_ns: int, end_ns: int) -> float:
+    """Return how long a span lasted; a call's own duration is named only where it differs."""
+    return (end_ns - start_ns) / 1e6
 
 
 def patched(document: dict[str, Any], attributes: Attributes, values: Values) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tracedance_sdk.journal import CLIENT, INTERNAL, Attributes, SpanRecord
 from tracedance_sdk.otel import names
-from tracedance_sdk.otel.calls import own_call
+from tracedance_sdk.otel.calls import own_call, span_duration_ms
 from tracedance_sdk.otel.messages import json_text, tool_definitions
 from tracedance_sdk.otel.own import run_head
 from tracedance_sdk.otel.spans import (
@@ -78,10 +78,12 @@ class _Writer:
 
     def _add_call(self, call: Call, turn: Turn) -> None:
         start = self._reach(call.started_at)
+        end = start + _duration_ns(call)
         attributes = _call_attributes(call, turn.index)
-        written = plain(call)
-        read = own_call(attributes, start_ns=start, values=_AS_GIVEN)
-        _note_difference(attributes, read, written)
+        if call.duration_ms is not None and call.duration_ms != span_duration_ms(start, end):
+            attributes[names.DURATION_MS] = call.duration_ms
+        read = own_call(attributes, start_ns=start, end_ns=end, values=_AS_GIVEN)
+        _note_difference(attributes, read, plain(call))
         span_id = self._span_id(f"call {call.index}")
         result = call.result
         failed = result is not None and result.ok is False
@@ -94,7 +96,7 @@ class _Writer:
                 parent_id=self._span_of_call.get(call.parent_call_id or "", self._root_id),
                 kind=INTERNAL,
                 start_ns=start,
-                end_ns=start + _duration_ns(call),
+                end_ns=end,
                 attributes=attributes,
                 error=message if failed else None,
             )
@@ -194,7 +196,6 @@ def _call_attributes(call: Call, turn: int) -> Attributes:
         truncated=result.truncated,
         exit_code=result.exit_code,
         state_change=None if call.state_change is None else json_text(call.state_change),
-        duration_ms=call.duration_ms,
     )
 
 
@@ -233,4 +234,4 @@ def _json(value: Json) -> str | None:
 
 def _duration_ns(call: Call) -> int:
     duration = call.duration_ms
-    return int(duration * 1e6) if duration is not None and 0 < duration < 1e12 else 0
+    return round(duration * 1e6) if duration is not None and 0 < duration < 1e12 else 0

@@ -165,7 +165,9 @@ def _executed(run: Run, values: Values) -> dict[int, list[dict[str, Any]]]:
     for node in run.nodes:
         index, turn = node.attributes.get(names.CALL_INDEX), node.attributes.get(names.TURN_INDEX)
         if type(index) is int and type(turn) is int:
-            found[turn].append(own_call(node.attributes, start_ns=node.start_ns, values=values))
+            start, end = node.start_ns, node.end_ns
+            call = own_call(node.attributes, start_ns=start, end_ns=end, values=values)
+            found[turn].append(call)
     for calls in found.values():
         calls.sort(key=lambda call: int(call["index"]))
     return found
