@@ -71,7 +71,7 @@ def _is_message(value: Json) -> bool:
 def _trace(value: Json, seen: Counter[str], *, path: Path, where: str, steps: str) -> Trace:
     fields: dict[str, Any] = value if isinstance(value, dict) else {"messages": value}
     messages = fields.get("messages")
-    digest = json_digest(value)
+    digest = json_digest(messages)
     repeated = seen[digest]
     seen[digest] += 1
     native_id = next((fields[key] for key in _ID_KEYS if isinstance(fields.get(key), str)), digest)

@@ -14,10 +14,8 @@ from typing import Any, Final
 from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats import ImportProblem, Place, documents, peek, trace_from_messages
 from tracedance_sdk.trace import (
-    ErrorInfo,
     Json,
     Outcome,
-    Result,
     Source,
     Trace,
     imported_trace_id,
@@ -86,11 +84,12 @@ def trace_from_run(run: Json, place: Place, *, uri: str | None = None) -> Trace:
     info = place.optional(fields, "info", dict) or {}
     messages = place.field(fields, "traj", list)
     reward = place.optional(fields, "reward", float)
-    trace = trace_from_messages(
+    return trace_from_messages(
         messages,
-        trace_id=imported_trace_id("tau_bench", json_digest(run), f"{task}/{trial}"),
+        trace_id=imported_trace_id("tau_bench", json_digest(messages), f"{task}/{trial}"),
         where=place.where,
         path=f"{place.path}.traj",
+        mark=marked,
         group=str(task),
         task_id=str(task),
         outcome=Outcome(
@@ -102,7 +101,6 @@ def trace_from_run(run: Json, place: Place, *, uri: str | None = None) -> Trace:
         source=Source(collector="tau_bench", uri=uri, native_id=f"{task}/{trial}"),
         metadata={"trial": trial, **_metadata(fields, info)},
     )
-    return with_failures(trace)
 
 
 def _details(info: dict[str, Any]) -> dict[str, Json]:
@@ -136,38 +134,18 @@ def has_ended(messages: list[Json]) -> bool:
     return last.get("role") == "user" and isinstance(text, str) and STOP in text
 
 
-def with_failures(trace: Trace) -> Trace:
-    """Return the trace with every result marked as success or failure.
+def marked(content: Json) -> dict[str, Json]:
+    """Return whether a call succeeded, by what the environment answered.
 
-    tau-bench's environment answers a call that fails with a text that starts with ``Error:``,
-    and one of a tool that does not exist with ``Unknown action``.
+    tau-bench answers a call that fails with a text that starts with ``Error:``, and one of a
+    tool that does not exist with ``Unknown action``.
     """
-    turns = tuple(
-        turn.model_copy(
-            update={
-                "calls": tuple(
-                    call.model_copy(update={"result": _judged(call.result)})
-                    if call.result is not None
-                    else call
-                    for call in turn.calls
-                )
-            }
-        )
-        if turn.calls
-        else turn
-        for turn in trace.turns
-    )
-    return trace.model_copy(update={"turns": turns})
-
-
-def _judged(result: Result) -> Result:
-    text = result.content
-    if not isinstance(text, str):
-        return result
-    if not text.startswith(("Error:", "Unknown action")):
-        return result.model_copy(update={"ok": True})
-    error = ErrorInfo(type="Error", message=text.removeprefix("Error:").strip())
-    return result.model_copy(update={"ok": False, "error": error})
+    if not isinstance(content, str):
+        return {}
+    if not content.startswith(("Error:", "Unknown action")):
+        return {"ok": True}
+    message = content.removeprefix("Error:").strip()
+    return {"ok": False, "error": {"type": "Error", "message": message}}
 
 
 collector = TauBenchCollector()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         trace_from_messages,
         written_tools,
     )
-    from tracedance_sdk.formats.openai_reading import Conversation, read_messages
+    from tracedance_sdk.formats.openai_reading import Conversation, ResultMark, read_messages
     from tracedance_sdk.formats.openai_tools import tools_from_chat
     from tracedance_sdk.formats.openai_writing import write_messages
     from tracedance_sdk.formats.opening import Document, documents, read_document, read_head
@@ -40,6 +40,7 @@ __all__ = [
     "ImportProblem",
     "Outline",
     "Place",
+    "ResultMark",
     "collect_paths",
     "documents",
     "is_traceeval",
@@ -72,7 +73,7 @@ __getattr__, __dir__ = lazy_face(
             "trace_from_messages",
             "written_tools",
         ),
-        "openai_reading": ("Conversation", "read_messages"),
+        "openai_reading": ("Conversation", "ResultMark", "read_messages"),
         "openai_tools": ("tools_from_chat",),
         "openai_writing": ("write_messages",),
         "opening": ("Document", "documents", "read_document", "read_head"),

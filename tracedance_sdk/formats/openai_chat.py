@@ -14,21 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tracedance_sdk.formats.openai_reading import Conversation, read_messages
+from tracedance_sdk.formats.openai_reading import ResultMark, read_messages
 from tracedance_sdk.formats.openai_tools import KEPT, extra, tools_from_chat, written_tool
 from tracedance_sdk.formats.openai_writing import write_messages
 from tracedance_sdk.formats.places import Place
 from tracedance_sdk.trace import Json, ToolDefinition, Trace, assess, build
-
-__all__ = [
-    "Conversation",
-    "messages_from_trace",
-    "read_messages",
-    "tools_from_chat",
-    "tools_from_trace",
-    "trace_from_messages",
-    "write_messages",
-]
 
 
 def trace_from_messages(
@@ -38,6 +28,7 @@ def trace_from_messages(
     tools: Json = None,
     where: str = "messages",
     path: str = "$",
+    mark: ResultMark | None = None,
     **fields: Any,
 ) -> Trace:
     """Build a trace from chat-completions messages.
@@ -48,6 +39,7 @@ def trace_from_messages(
         tools: The parsed ``tools`` (or ``functions``) list, or None.
         where: What the document is, for errors.
         path: Where in that document the messages stand.
+        mark: What the source's results say of success; see `ResultMark`.
         fields: Further fields of `Trace`, such as ``task_id`` or ``outcome``.
 
     Raises:
@@ -58,7 +50,7 @@ def trace_from_messages(
         >>> [turn.role for turn in trace_from_messages(chat, trace_id="t1").turns]
         ['user', 'assistant']
     """
-    conversation = read_messages(messages, where=where, path=path)
+    conversation = read_messages(messages, where=where, path=path, mark=mark)
     known: dict[str, Any] = {
         "id": trace_id,
         "system_prompt": conversation.system_prompt,

@@ -11,8 +11,12 @@ from tracedance_sdk.trace import UNKNOWN, Json, Media, Part, Reasoning, Text
 _REASONING_KEYS = ("text", "thinking", "reasoning")
 
 
-def parts_from_content(content: Json, place: Place) -> list[Part]:
+def parts_from_content(content: Json, message: Place) -> list[Part]:
     """Return the parts of a message's ``content``: null, text, or a list of parts.
+
+    Args:
+        content: The field's value.
+        message: Place of the message, for errors.
 
     Raises:
         InvalidTrace: Another type, or a part that is no object with a ``type``.
@@ -21,6 +25,7 @@ def parts_from_content(content: Json, place: Place) -> list[Part]:
         return []
     if isinstance(content, str):
         return [Text(text=content)]
+    place = message.at("content")
     if isinstance(content, list):
         return [_part(item, place.at(index)) for index, item in enumerate(content)]
     raise place.invalid(f"expected text, a list of parts or null, got {shown(content)}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, Literal, NamedTuple
+
+from pydantic import TypeAdapter
 
 from tracedance_sdk.formats.leftovers import leftover
 from tracedance_sdk.formats.openai_parts import parts_from_content
@@ -20,16 +22,18 @@ from tracedance_sdk.trace import (
     Reasoning,
     Result,
     Role,
+    Text,
     Turn,
     note,
 )
 
-_ROLES: dict[str, tuple[Role, Origin]] = {
+_ROLES: Final[dict[str, tuple[Role, Origin]]] = {
     "system": ("system", "harness"),
     "developer": ("system", "harness"),
     "user": ("user", "human"),
     "assistant": ("assistant", "agent"),
 }
+_TURNS: Final = TypeAdapter(tuple[Turn, ...])
 
 
 class Conversation(NamedTuple):
@@ -48,20 +52,27 @@ class Conversation(NamedTuple):
     notes: tuple[Note, ...]
 
 
-def read_messages(messages: Json, *, where: str = "messages", path: str = "$") -> Conversation:
+ResultMark = Callable[[Json], Mapping[str, Json]]
+"""Reads more of `Result` (``ok``, ``error``) out of a result's content, by a source's habits."""
+
+
+def read_messages(
+    messages: Json, *, where: str = "messages", path: str = "$", mark: ResultMark | None = None
+) -> Conversation:
     """Read chat-completions messages.
 
     Args:
         messages: The parsed list.
         where: What it is, for messages of errors.
         path: Where in that document the list stands.
+        mark: What the source's results say beyond the format; None leaves success unknown.
 
     Raises:
         InvalidTrace: No list, or a message that breaks the format, as ``what @ $[3].role``.
     """
     place = Place(where, path)
     entries = place.expect(messages, list)
-    reader = _Reader()
+    reader = _Reader(mark)
     for index, entry in enumerate(entries):
         reader.read(index, entry, place.at(index))
     return reader.finish()
@@ -85,7 +96,9 @@ class _Draft:
 
     __slots__ = ("answered", "calls", "message", "parts", "role")
 
-    def __init__(self, role: str, message: dict[str, Any] | None, parts: list[Part]) -> None:
+    def __init__(
+        self, role: str, message: dict[str, Any] | None, parts: list[Part | dict[str, str]]
+    ) -> None:
         self.role = role
         self.message = message
         self.parts = parts
@@ -95,7 +108,8 @@ class _Draft:
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, mark: ResultMark | None) -> None:
+        self._mark = mark
         self._drafts: list[_Draft] = []
         self._open: dict[str, list[tuple[_Draft, _Pending]]] = {}
         self._count = 0
@@ -119,20 +133,19 @@ class _Reader:
             self._open_turn(role, message, place)
 
     def _open_turn(self, role: str, message: dict[str, Any], place: Place) -> None:
+        content = message.get("content")
+        parts: list[Part | dict[str, str]] = []
+        if isinstance(content, str) and content:
+            parts.append({"type": "text", "text": content})
+        else:
+            parts.extend(parts_from_content(content, place))
         place.optional(message, "name", str)
-        parts = parts_from_content(message.get("content"), place.at("content"))
         draft = _Draft(role, message, parts)
         self._drafts.append(draft)
-        if role != "assistant":
-            return
-        for key in ("reasoning_content", "reasoning"):
-            if isinstance(message.get(key), str) and message[key]:
-                parts.insert(0, Reasoning(text=message[key]))
-                break
-        if not parts and isinstance(message.get("refusal"), str):
-            parts += parts_from_content([{"type": "refusal", **message}], place)
-        for request in requests_from_message(message, place):
-            self._expect(draft, _Pending(request))
+        if role == "assistant":
+            _read_side_fields(message, parts)
+            for request in requests_from_message(message, place):
+                self._expect(draft, _Pending(request))
 
     def _expect(self, draft: _Draft, pending: _Pending) -> None:
         if not pending.request.id:
@@ -184,7 +197,7 @@ class _Reader:
         if last is None or last.message is not None:
             last = _Draft("assistant", None, [])
             self._drafts.append(last)
-        request = RequestedCall(call_id or "", name or "unknown", UNKNOWN, None)
+        request = RequestedCall(call_id or "", name or "unknown", UNKNOWN)
         pending = _Pending(request, requested=False)
         pending.bound_by = "synthetic"
         self._expect(last, pending)
@@ -201,61 +214,107 @@ class _Reader:
         if answers and all(given == name for given, name in answers):
             self._style["result_names"] = True
         notes = (note("request_missing", count=self._orphans),) if self._orphans else ()
-        turns = tuple(self._turns())
+        turns = _TURNS.validate_python(list(self._turns()))
         return Conversation(self._system_prompt, turns, self._style or None, notes)
 
-    def _turns(self) -> Iterator[Turn]:
+    def _turns(self) -> Iterator[dict[str, Any]]:
         first = 0
         for index, draft in enumerate(self._drafts):
             yield self._turn(index, draft, first)
             first += len(draft.calls)
 
-    def _turn(self, index: int, draft: _Draft, first: int) -> Turn:
+    def _turn(self, index: int, draft: _Draft, first: int) -> dict[str, Any]:
         role, origin = _ROLES[draft.role]
-        with_name = "result_names" in self._style
-        turn = Turn(
-            index=index,
-            role=role,
-            origin=origin,
-            content=tuple(draft.parts),
-            calls=tuple(
-                _call(first + position, pending, with_name=with_name)
+        fields: dict[str, Any] = {
+            "index": index,
+            "role": role,
+            "origin": origin,
+            "content": draft.parts,
+        }
+        if draft.calls:
+            fields["calls"] = [
+                self._call(first + position, pending)
                 for position, pending in enumerate(draft.calls)
-            ),
-            name=draft.message.get("name") if draft.message else None,
-            synthetic=draft.message is None,
-        )
+            ]
         if draft.message is None:
-            return turn
-        kept = leftover(plain_message(turn), draft.message)
-        return turn.model_copy(update={KEPT: kept}) if kept else turn
+            fields["synthetic"] = True
+        elif not _is_common(draft, draft.message):
+            fields["name"] = draft.message.get("name")
+            kept = leftover(plain_message(Turn.model_validate(fields)), draft.message)
+            if kept:
+                fields[KEPT] = kept
+        return fields
+
+    def _call(self, index: int, pending: _Pending) -> dict[str, Any]:
+        request = pending.request
+        fields: dict[str, Any] = {
+            "index": index,
+            "id": request.id,
+            "name": request.name,
+            "arguments": request.arguments,
+            "raw_arguments": request.raw_arguments,
+            "bound_by": pending.bound_by,
+        }
+        if not pending.requested:
+            fields[KEPT] = {"unrequested": True}
+        if pending.answer is not None:
+            fields["result"] = self._result(fields, pending, pending.answer)
+        return fields
+
+    def _result(
+        self, call: dict[str, Any], pending: _Pending, answer: dict[str, Any]
+    ) -> dict[str, Any]:
+        content = answer.get("content", UNKNOWN)
+        fields: dict[str, Any] = {"content": content}
+        kept = None
+        if not self._is_common_answer(answer, pending.request):
+            with_name = "result_names" in self._style
+            result = Result(content=content)
+            plain = plain_answer(Call.model_validate(call), result, with_name=with_name)
+            kept = leftover(plain, answer)
+        if pending.at is not None:
+            kept = {**(kept or {}), "at": pending.at}
+        if kept:
+            fields[KEPT] = kept
+        if self._mark is not None:
+            fields.update(self._mark(content))
+        return fields
+
+    def _is_common_answer(self, answer: dict[str, Any], request: RequestedCall) -> bool:
+        """Whether writing the result gives this very message."""
+        return (
+            len(answer) == (4 if "result_names" in self._style else 3)
+            and answer["role"] == "tool"
+            and answer.get("tool_call_id") == request.id
+            and isinstance(answer.get("content"), str)
+        )
 
 
-def _call(index: int, pending: _Pending, *, with_name: bool) -> Call:
-    request = pending.request
-    call = Call(
-        index=index,
-        id=request.id,
-        name=request.name,
-        arguments=request.arguments,
-        raw_arguments=request.raw_arguments,
-        bound_by=pending.bound_by,
+def _read_side_fields(message: dict[str, Any], parts: list[Part | dict[str, str]]) -> None:
+    """Take reasoning and refusals that stand beside the content."""
+    for key in ("reasoning_content", "reasoning"):
+        if isinstance(message.get(key), str) and message[key]:
+            parts.insert(0, Reasoning(text=message[key]))
+            break
+    refusal = message.get("refusal")
+    if not parts and isinstance(refusal, str) and refusal:
+        parts.append(Text.model_validate({"text": refusal, "refusal": True}))
+
+
+def _is_common(draft: _Draft, message: dict[str, Any]) -> bool:
+    """Whether writing the turn gives this very message."""
+    content = message.get("content", "")
+    if not (isinstance(content, str) and content) and not (draft.calls and content is None):
+        return False
+    if message["role"] == "developer":
+        return False
+    if len(message) == 2:
+        return not draft.calls
+    return (
+        len(message) == 3
+        and bool(message.get("tool_calls"))
+        and all(pending.request.is_common for pending in draft.calls)
     )
-    update: dict[str, Any] = {}
-    if pending.answer is not None:
-        update["result"] = _result(call, pending, with_name=with_name)
-    if not pending.requested:
-        update[KEPT] = {"unrequested": True}
-    return call.model_copy(update=update) if update else call
-
-
-def _result(call: Call, pending: _Pending, *, with_name: bool) -> Result:
-    answer = pending.answer or {}
-    result = Result(content=answer.get("content", UNKNOWN))
-    kept = leftover(plain_answer(call, result, with_name=with_name), answer)
-    if pending.at is not None:
-        kept = {**(kept or {}), "at": pending.at}
-    return result.model_copy(update={KEPT: kept}) if kept else result
 
 
 def _is_plain(message: dict[str, Any]) -> bool:

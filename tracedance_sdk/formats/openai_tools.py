@@ -22,12 +22,18 @@ def extra(record: Record) -> Json:
 
 
 class RequestedCall(NamedTuple):
-    """A call as an assistant message asks for it; `id` is empty where the message gives none."""
+    """A call as an assistant message asks for it.
+
+    Attributes:
+        id: Empty where the message gives none.
+        is_common: Whether writing the call gives the very entry it was read from.
+    """
 
     id: str
     name: str
     arguments: Json
-    raw_arguments: str | None
+    raw_arguments: str | None = None
+    is_common: bool = False
 
 
 def tools_from_chat(tools: Json, place: Place) -> list[ToolDefinition]:
@@ -95,17 +101,21 @@ def _request(item: Json, place: Place) -> RequestedCall:
         where = place.at("custom")
         text = where.optional(custom, "input", str)
         name = where.field(custom, "name", str)
-        return RequestedCall(call_id, name, UNKNOWN if text is None else text, None)
-    return _function(call_id, place.field(entry, "function", dict), place.at("function"))
+        return RequestedCall(call_id, name, UNKNOWN if text is None else text)
+    request = _function(call_id, place.field(entry, "function", dict), place.at("function"))
+    if request.is_common and call_id and entry.get("type") == "function" and len(entry) == 3:
+        return request
+    return request._replace(is_common=False)
 
 
 def _function(call_id: str, function: dict[str, Any], place: Place) -> RequestedCall:
     name = place.field(function, "name", str)
     given = function.get("arguments")
     if not isinstance(given, str):
-        return RequestedCall(call_id, name, UNKNOWN if given is None else given, None)
+        return RequestedCall(call_id, name, UNKNOWN if given is None else given)
     arguments, raw_arguments = parse_arguments(given)
-    return RequestedCall(call_id, name, arguments, raw_arguments)
+    is_same = written_arguments(arguments, raw_arguments) == given
+    return RequestedCall(call_id, name, arguments, raw_arguments, is_same and len(function) == 2)
 
 
 def parse_arguments(text: str) -> tuple[Json, str | None]:
@@ -122,7 +132,8 @@ def parse_arguments(text: str) -> tuple[Json, str | None]:
         value = parse_json(text, where="arguments")
     except InvalidJSON:
         return UNKNOWN, text
-    return value, None if written_arguments(value) == text or _says(text, value) else text
+    exact = written_arguments(value) == text or _says(text, value)
+    return value, None if exact else text
 
 
 def _says(text: str, value: Json) -> bool:

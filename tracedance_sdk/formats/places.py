@@ -41,11 +41,8 @@ class Place(NamedTuple):
         Raises:
             InvalidTrace: Another type; ``true`` is no number, and ``1.5`` is no integer.
         """
-        fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
-        if kind is float and isinstance(value, int) and not isinstance(value, bool):
-            fits = True
-        if not fits:
-            raise self.invalid(f"expected {_WORDS.get(kind, kind.__name__)}, got {shown(value)}")
+        if not _fits(value, kind):
+            raise self.invalid(f"expected {_WORDS[kind]}, got {shown(value)}")
         return value  # type: ignore[no-any-return]  # an integer where a number is asked for
 
     def field(self, holder: dict[str, Any], key: str, kind: type[Kind]) -> Kind:
@@ -56,7 +53,8 @@ class Place(NamedTuple):
         """
         if key not in holder:
             raise self.at(key).invalid("field required")
-        return self.at(key).expect(holder[key], kind)
+        value = holder[key]
+        return value if _fits(value, kind) else self.at(key).expect(value, kind)
 
     def optional(self, holder: dict[str, Any], key: str, kind: type[Kind]) -> Kind | None:
         """Return a field of the JSON type, or None when it is absent or null.
@@ -65,7 +63,17 @@ class Place(NamedTuple):
             InvalidTrace: Of another type.
         """
         value = holder.get(key)
-        return None if value is None else self.at(key).expect(value, kind)
+        if value is None or _fits(value, kind):
+            return value
+        return self.at(key).expect(value, kind)
+
+
+def _fits(value: Json, kind: type) -> bool:
+    if kind is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, kind)
 
 
 def shown(value: Json) -> str:

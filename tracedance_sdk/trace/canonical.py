@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from typing import Final
 
 import orjson
@@ -17,7 +16,6 @@ import orjson
 from tracedance_sdk.trace.markers import Json, type_stub
 
 _SORTED: Final = orjson.OPT_SORT_KEYS
-_INTEGRAL_FLOAT: Final = re.compile(rb"[0-9]\.0[,}\]]|[0-9]\.0$|[0-9][eE]")
 _INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
 
 
@@ -35,9 +33,7 @@ def canonical_json(value: Json) -> bytes:
         data = orjson.dumps(value, option=_SORTED)
     except (TypeError, ValueError):
         return _canonical_slow(value)
-    if _INTEGRAL_FLOAT.search(data) or (b"null" in data and _holds_nonfinite(value)):
-        return _canonical_slow(value)
-    return data
+    return _canonical_slow(value) if _holds_odd_float(value) else data
 
 
 def call_key(name: str, arguments: Json) -> str:
@@ -95,12 +91,16 @@ def _same_number(left: Json, right: Json) -> bool:
     return left == right
 
 
-def _holds_nonfinite(value: Json) -> bool:
+def _holds_odd_float(value: Json) -> bool:
+    """Whether some float is integral, infinite or not a number: the fast writer spells it wrong."""
     pending = [value]
     while pending:
         item = pending.pop()
-        if isinstance(item, float):
-            if not math.isfinite(item):
+        kind = type(item)
+        if kind is str or kind is int:
+            continue
+        if kind is float:
+            if item.is_integer() or not math.isfinite(item):
                 return True
         elif isinstance(item, dict):
             pending.extend(item.values())

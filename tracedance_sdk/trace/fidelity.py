@@ -105,22 +105,24 @@ def _call_findings(call: Call) -> Iterator[str]:
 
 
 def _value_findings(value: Json) -> Iterator[str]:
-    if any(is_masked(item) for item in _strings(value)):
+    if _holds_mask(value):
         yield "value_masked"
     if blob_digest(value) is not None:
         yield "value_elsewhere"
 
 
-def _strings(value: Json) -> Iterator[str]:
+def _holds_mask(value: Json) -> bool:
     pending = [value]
     while pending:
         item = pending.pop()
         if isinstance(item, str):
-            yield item
+            if is_masked(item):
+                return True
         elif isinstance(item, dict):
             pending.extend(item.values())
         elif isinstance(item, list):
             pending.extend(item)
+    return False
 
 
 def _clock_findings(trace: Trace) -> Iterator[tuple[str, str]]:
