@@ -5,6 +5,8 @@ Reading and writing are exact inverses: `decode(encode(trace)) == trace`, unknow
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Any, Final
 
 import orjson
@@ -16,6 +18,7 @@ from tracedance_sdk.trace.model import Trace
 from tracedance_sdk.trace.objects import FORMAT, VERSION
 
 _MOST_PROBLEMS: Final = 20
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def encode(trace: Trace) -> dict[str, Any]:
@@ -29,10 +32,46 @@ def encode_json(trace: Trace) -> bytes:
     Raises:
         InvalidTrace: The trace holds a value that is not JSON.
     """
+    document = encode(trace)
     try:
-        return orjson.dumps(encode(trace))
+        data = orjson.dumps(document)
     except (TypeError, ValueError) as error:
-        raise InvalidTrace(f"trace {trace.id!r} cannot be written as JSON: {error}") from error
+        problem = _unwritable(document) or Problem(str(error))
+        message = f"trace {trace.id!r} cannot be written as JSON: {problem}"
+        raise InvalidTrace(message, problems=[problem]) from error
+    # The fast writer turns what JSON cannot hold into null, silently.
+    if b"null" in data and (found := _unwritable(document)) is not None:
+        message = f"trace {trace.id!r} cannot be written as JSON: {found}"
+        raise InvalidTrace(message, problems=[found])
+    return data
+
+
+def _unwritable(document: dict[str, Any]) -> Problem | None:
+    """Return the first value that is not JSON as we read it, and its place."""
+    pending: list[tuple[str, object]] = [("$", document)]
+    while pending:
+        path, item = pending.pop()
+        if isinstance(item, dict):
+            pending.extend((f"{path}.{key}", value) for key, value in item.items())
+            item = next((key for key in item if not isinstance(key, str)), None)
+        elif isinstance(item, (list, tuple)):
+            pending.extend((f"{path}[{index}]", value) for index, value in enumerate(item))
+            continue
+        if not _is_scalar(item):
+            shown = repr(item)
+            shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
+            return Problem(f"{shown} of type {type(item).__name__} is no JSON value", path)
+    return None
+
+
+def _is_scalar(item: object) -> bool:
+    if isinstance(item, str):
+        return item.isascii() or not _SURROGATE.search(item)
+    if isinstance(item, float):
+        return math.isfinite(item)
+    if isinstance(item, int):
+        return -(2**63) <= item < 2**64
+    return item is None
 
 
 def decode(document: Json, *, where: str = "trace") -> Trace:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AllowInfNan, BaseModel, BeforeValidator, ConfigDict, Field, Strict
 
 from tracedance_sdk.trace.markers import UNKNOWN, Json
 from tracedance_sdk.trace.objects import FORMAT, VERSION, plain
@@ -34,14 +34,27 @@ def _text(value: object) -> object:
     return value
 
 
-def _aware(value: datetime) -> datetime:
-    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+def _time(value: object) -> datetime:
+    """Return an aware time in UTC; numbers are refused, as nobody knows their unit."""
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value)
+    if not isinstance(value, datetime):
+        raise ValueError("expected a time as ISO-8601 text")  # noqa: TRY004 - pydantic's contract
+    try:
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("a time outside the years 1 to 9999") from error
 
 
 Str = Annotated[str, BeforeValidator(_text)]
 """Text that can be written as UTF-8; a lone surrogate becomes its escape."""
 
-Time = Annotated[datetime, AfterValidator(_aware)]
+Flag = Annotated[bool, Strict()]
+Count = Annotated[int, Strict(), Field(ge=-(2**63), lt=2**64)]
+Number = Annotated[float, Strict(), AllowInfNan(False)]
+"""Not coerced from text or from one another; an integer is a number."""
+
+Time = Annotated[datetime, BeforeValidator(_time)]
 """An aware datetime in UTC; a naive one is taken as UTC."""
 
 
@@ -104,12 +117,12 @@ class Result(Record):
         truncated: The source cut the content.
     """
 
-    ok: bool | None = None
+    ok: Flag | None = None
     content: Json = UNKNOWN
     error: ErrorInfo | None = None
-    exit_code: int | None = None
-    interrupted: bool = False
-    truncated: bool = False
+    exit_code: Count | None = None
+    interrupted: Flag = False
+    truncated: Flag = False
 
 
 class Call(Record):
@@ -130,7 +143,7 @@ class Call(Record):
         duration_ms: Of the execution, on a monotonic clock.
     """
 
-    index: int = Field(ge=0)
+    index: Count = Field(ge=0)
     id: Str
     name: Str
     arguments: Json = UNKNOWN
@@ -141,7 +154,7 @@ class Call(Record):
     bound_by: BoundBy | None = None
     state_change: list[dict[str, Json]] | None = None
     started_at: Time | None = None
-    duration_ms: float | None = None
+    duration_ms: Number | None = None
 
     @property
     def failed(self) -> bool:
@@ -155,12 +168,12 @@ class Usage(Record):
     `input_tokens` includes cached ones, `output_tokens` includes reasoning.
     """
 
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    cost_usd: float | None = None
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cache_read_tokens: Count | None = None
+    cache_write_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
+    cost_usd: Number | None = None
 
 
 class Turn(Record):
@@ -176,7 +189,7 @@ class Turn(Record):
         synthetic: Opened by a call made outside any model turn.
     """
 
-    index: int = Field(ge=0)
+    index: Count = Field(ge=0)
     role: Role
     origin: Origin
     content: tuple[Part, ...] = ()
@@ -188,7 +201,7 @@ class Turn(Record):
     settings: dict[str, Json] | None = None
     started_at: Time | None = None
     ended_at: Time | None = None
-    synthetic: bool = False
+    synthetic: Flag = False
 
     @property
     def text(self) -> str:
@@ -254,9 +267,9 @@ class Outcome(Record):
         details: Everything else the source recorded of the outcome.
     """
 
-    success: bool | None = None
-    reward: float | None = None
-    ended: bool | None = None
+    success: Flag | None = None
+    reward: Number | None = None
+    ended: Flag | None = None
     error: ErrorInfo | None = None
     details: dict[str, Json] = Field(default_factory=dict)
 
@@ -265,7 +278,7 @@ class Note(Record):
     """One kind of defect: how often, and up to five places (``turns[3].calls[0]``)."""
 
     kind: Str
-    count: int = 1
+    count: Count = 1
     places: tuple[Str, ...] = ()
 
 
