@@ -1,0 +1,151 @@
+"""What every part of a specification, and every criterion in it, has in common."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Annotated, Any, ClassVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    StrictBool,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from tracedance_sdk.grading.grades import Finding
+from tracedance_sdk.grading.run_view import RunView
+from tracedance_sdk.grading.verdicts import Severity
+from tracedance_sdk.trace import Json
+
+
+def _as_list(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+Words = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
+"""One text or several."""
+
+Flag = StrictBool
+Count = Annotated[int, Field(strict=True, ge=0)]
+Positive = Annotated[int, Field(strict=True, ge=1)]
+Amount = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+
+
+class SpecPart(BaseModel):
+    """A part of a specification: frozen; unknown keys are refused, but for ``x-...``.
+
+    Attributes:
+        metadata: Whatever its author wants to keep there; nothing reads it.
+        extensions: The ``x-...`` keys; in files they stand beside the others.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    metadata: dict[str, Json] = Field(default_factory=dict)
+    extensions: dict[str, Json] = Field(default_factory=dict)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _known_keys_only(cls, data: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+        if not isinstance(data, dict):
+            return handler(data)
+        known = cls.model_fields.keys() - {"extensions"}
+        unknown = [key for key in data if key not in known and not str(key).startswith("x-")]
+        # Python code may pass the keys set aside as one argument.
+        aside = data.get("extensions")
+        if isinstance(aside, dict) and all(str(key).startswith("x-") for key in aside):
+            unknown = [key for key in unknown if key != "extensions"]
+        else:
+            aside = {}
+        fields = {key: value for key, value in data.items() if key in known}
+        aside = aside | {k: v for k, v in data.items() if str(k).startswith("x-")}
+        if aside:
+            fields["extensions"] = aside
+        found: list[InitErrorDetails] = [_unknown_key(key, data[key], known) for key in unknown]
+        try:
+            made = handler(fields)
+        except ValidationError as error:
+            found = [*map(_again, error.errors(include_url=False)), *found]
+        else:
+            if not found:
+                return made
+        raise ValidationError.from_exception_data(cls.__name__, found)
+
+    @model_serializer(mode="wrap")
+    def _beside(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return written(self, handler(self))
+
+
+class Criterion(SpecPart):
+    """One requirement on a run.
+
+    Attributes:
+        type: Which kind of requirement it is.
+        id: Unique in a specification; made from the type where it is absent.
+        severity: What a violation makes of the verdict: ``critical``, ``major`` (fail), or
+            ``minor`` (reported only).
+        negate: Require the contrary.
+    """
+
+    type: str
+    id: str | None = Field(default=None, min_length=1)
+    name: str = ""
+    description: str = ""
+    severity: Severity = "major"
+    negate: Flag = False
+
+    passing: ClassVar[str] = "holds"
+    """What to say when there is no finding."""
+
+    def findings(self, run: RunView) -> Iterable[Finding]:
+        """Yield every violation, and every place where one can be neither shown nor excluded."""
+        raise NotImplementedError
+
+    def passing_text(self, run: RunView) -> str:  # noqa: ARG002 - for those that tell more
+        """Return what to say when there is no finding."""
+        return self.passing
+
+
+def written(part: SpecPart, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return a part as it stands in files: its type always, ``x-...`` keys beside the others."""
+    beside = fields.pop("extensions", {})
+    kind = {"type": part.type} if isinstance(part, Criterion) else {}
+    return {**kind, **fields, **beside}
+
+
+def plain_json(value: Any) -> Any:
+    """Return a dumped value with lists for tuples."""
+    if isinstance(value, dict):
+        return {key: plain_json(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain_json(item) for item in value]
+    return value
+
+
+def _unknown_key(key: Any, value: Any, known: Iterable[str]) -> InitErrorDetails:
+    names = sorted(known)
+    near = difflib.get_close_matches(str(key), names, n=1)
+    meant = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(names)}"
+    what = f"unknown key {str(key)[:60]!r}; {meant}"
+    return InitErrorDetails(type=_custom("unknown_key", what), loc=(str(key),), input=value)
+
+
+def _again(item: Any) -> InitErrorDetails:
+    return InitErrorDetails(
+        type=_custom(item["type"], item["msg"], item.get("ctx")),
+        loc=item["loc"],
+        input=item["input"],
+    )
+
+
+def _custom(kind: str, text: str, context: dict[str, Any] | None = None) -> PydanticCustomError:
+    # A text with a context would be taken for a template, so braces in it are kept apart.
+    return PydanticCustomError(kind, "{text}", {**(context or {}), "text": text})  # type: ignore[arg-type]  # not a literal

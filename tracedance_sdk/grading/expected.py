@@ -1,0 +1,75 @@
+"""`Expected`: an expected value as a field of a specification, checked when it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import PydanticCustomError, core_schema
+
+from tracedance_sdk.grading.matching import Answer, Difference, Mode, answer, differences
+from tracedance_sdk.grading.predicates import Malformed, compile_expected
+from tracedance_sdk.trace import Json, same_json
+
+PROBLEMS_KEY = "expected_problems"
+"""Where an error about an expected value keeps its problems, with paths from that value."""
+
+
+class Expected:
+    """A value that is expected somewhere, with conditions such as ``{"$regex": ...}`` in it.
+
+    Args:
+        source: The value as it stands in a specification.
+
+    Raises:
+        Malformed: A condition that does not exist or cannot be read.
+
+    Example:
+        >>> Expected({"total": {"$range": {"min": 1}}}).holds({"total": 3, "paid": True})
+        True
+    """
+
+    __slots__ = ("compiled", "source")
+
+    def __init__(self, source: Json) -> None:
+        self.source = source
+        self.compiled = compile_expected(source)
+
+    def differences(self, actual: Json, *, mode: Mode = "partial") -> Iterator[Difference]:
+        """Yield every place where a value is not, or may not be, as expected."""
+        return differences(actual, self.compiled, mode=mode)
+
+    def holds(self, actual: Json, *, mode: Mode = "partial") -> Answer:
+        """Whether a value is as expected; None where the evidence does not tell."""
+        return answer(self.differences(actual, mode=mode))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Expected) and same_json(self.source, other.source)
+
+    __hash__ = None  # type: ignore[assignment]  # holds dicts and lists
+
+    def __repr__(self) -> str:
+        return f"Expected({self.source!r})"
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        """Let pydantic read any JSON value as an expected one, and write it back."""
+        return core_schema.no_info_plain_validator_function(
+            _read,
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                lambda expected: expected.source
+            ),
+        )
+
+
+def _read(value: object) -> Expected:
+    if isinstance(value, Expected):
+        return value
+    try:
+        return Expected(value)
+    except Malformed as error:
+        context = {PROBLEMS_KEY: error.problems}
+        raise PydanticCustomError("expected_value", "not an expected value", context) from error

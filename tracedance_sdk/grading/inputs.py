@@ -1,0 +1,180 @@
+"""What actions may be given, and what must never be done at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from tracedance_sdk.grading.action_pattern import ActionPattern, input_fits
+from tracedance_sdk.grading.criterion import Criterion, Flag, Positive, SpecPart
+from tracedance_sdk.grading.expected import Expected
+from tracedance_sdk.grading.grades import Finding, brief
+from tracedance_sdk.grading.matching import Answer, contrary, either
+from tracedance_sdk.grading.run_view import RunView
+from tracedance_sdk.grading.verdicts import Severity
+from tracedance_sdk.trace import UNKNOWN, Call
+
+
+class InputRule(SpecPart):
+    """What one tool may be given.
+
+    Attributes:
+        action: The tool's name, or a condition on it.
+        acceptable_inputs: At least one must fit: every key is there with its value, further keys
+            are allowed. None or empty: anything is acceptable.
+        severity: Of a violation; the criterion's when None.
+        negate: The inputs listed are those that are not acceptable.
+    """
+
+    action: Expected
+    acceptable_inputs: tuple[Expected, ...] = ()
+    severity: Severity | None = None
+    negate: Flag = False
+
+    def accepts(self, call: Call) -> Answer:
+        """Whether the call's inputs are acceptable; None where the evidence does not tell."""
+        if not self.acceptable_inputs:
+            return True
+        found = either(input_fits(call, item) for item in self.acceptable_inputs)
+        return contrary(found) if self.negate else found
+
+
+class AcceptableInputs(Criterion):
+    """Every action of a listed tool has acceptable inputs, whether it succeeded or not.
+
+    The first rule that names the action's tool decides; tools without a rule are free.
+    """
+
+    type: Literal["acceptable_inputs"] = "acceptable_inputs"
+    rules: tuple[InputRule, ...]
+
+    passing: ClassVar[str] = "every action has acceptable inputs"
+
+    def findings(self, run: RunView) -> Iterator[Finding]:
+        """Yield each action whose inputs are not, or may not be, acceptable."""
+        for call in run.actions:
+            rule = next((rule for rule in self.rules if rule.action.holds(call.name)), None)
+            accepted = True if rule is None else rule.accepts(call)
+            if rule is None or accepted is True:
+                continue
+            yield Finding(
+                run.evidence(
+                    _input_text(run, call, rule, certain=accepted is False),
+                    call=call,
+                    expected=_listed(rule),
+                    found=call.arguments,
+                ),
+                accepted is False,
+                rule.severity,
+            )
+
+
+class Following(ActionPattern):
+    """An action that, coming soon enough, lessens what went before it.
+
+    Attributes:
+        within: How many actions after the first one it may be at the latest.
+        severity: What the first one then is. It stays on record.
+    """
+
+    within: Positive = 1
+    severity: Severity = "minor"
+
+
+class CriticalRule(ActionPattern):
+    """A kind of call that must not be made.
+
+    Attributes:
+        description: What is wrong with it; stands in reports.
+        severity: Of a violation; the criterion's when None.
+        negate: Calls of the tool are wrong when their inputs are *not* these.
+        unless_followed_by: What lessens a violation.
+    """
+
+    description: str = ""
+    severity: Severity | None = None
+    negate: Flag = False
+    unless_followed_by: Following | None = None
+
+    def forbids(self, call: Call, run: RunView) -> Answer:
+        """Whether the call is a violation; None where the evidence does not tell."""
+        if not self.negate or self.matches is None:
+            return self.fits(call, run)
+        given = self.matches
+        free = self.model_copy(update={"matches": None})
+        unfit = contrary(input_fits(call, given))
+        fits = free.fits(call, run)
+        return False if fits is False or unfit is False else (None if unfit is None else fits)
+
+
+class CriticalErrors(Criterion):
+    """What must never be done; doing something else afterwards does not undo it.
+
+    Looks at every call but a simulated user's, calls inside calls included. One call may break
+    several rules; each is a violation of its own.
+    """
+
+    type: Literal["critical_errors"] = "critical_errors"
+    severity: Severity = "critical"
+    rules: tuple[CriticalRule, ...] = Field()
+
+    passing: ClassVar[str] = "no critical error"
+
+    def findings(self, run: RunView) -> Iterator[Finding]:
+        """Yield each call with each rule it breaks, or may break."""
+        for position, call in enumerate(run.done):
+            for rule in self.rules:
+                forbidden = rule.forbids(call, run)
+                if forbidden is not False:
+                    yield self._violation(run, position, rule, certain=forbidden is True)
+
+    def _violation(
+        self, run: RunView, position: int, rule: CriticalRule, *, certain: bool
+    ) -> Finding:
+        call = run.done[position]
+        what = rule.description or f"{rule.label} must not happen"
+        severity = rule.severity
+        remedy = _remedy(run, position, rule.unless_followed_by)
+        details: dict[str, Any] = {"found": call.arguments}
+        if rule.matches is not None:
+            details["expected"] = (
+                rule.matches.source if rule.negate else {"$not": rule.matches.source}
+            )
+        text = f"{run.label(call)}: {what}" if certain else _unsure(run, call, what)
+        if rule.unless_followed_by is not None and remedy is True:
+            severity = rule.unless_followed_by.severity
+            text += f" (followed by {rule.unless_followed_by.label})"
+        elif remedy is None and certain:
+            certain = False
+            text += " (whether it was made good in time is not recorded)"
+        return Finding(run.evidence(text, call=call, **details), certain, severity)
+
+
+def _remedy(run: RunView, position: int, following: Following | None) -> Answer:
+    if following is None:
+        return False
+    later = run.done[position + 1 : position + 1 + following.within]
+    return either(following.fits(call, run) for call in later)
+
+
+def _input_text(run: RunView, call: Call, rule: InputRule, *, certain: bool) -> str:
+    if not certain:
+        return _unsure(run, call, "its inputs")
+    given = brief(call.arguments) if call.arguments is not UNKNOWN else "unknown inputs"
+    if rule.negate:
+        return f"{run.label(call)} was given {given}, which is listed as not acceptable"
+    wanted = " or ".join(brief(item.source) for item in rule.acceptable_inputs[:3])
+    more = ", ..." if len(rule.acceptable_inputs) > 3 else ""
+    return f"{run.label(call)} was given {given}; acceptable: {wanted}{more}"
+
+
+def _unsure(run: RunView, call: Call, what: str) -> str:
+    return f"{run.label(call)}: cannot be decided from what was recorded: {what}"
+
+
+def _listed(rule: InputRule) -> Any:
+    sources = [item.source for item in rule.acceptable_inputs]
+    expected = sources[0] if len(sources) == 1 else {"$one_of": sources}
+    return {"$not": expected} if rule.negate else expected

@@ -1,0 +1,206 @@
+"""Compare a recorded value with an expected one: yes, no, or no answer.
+
+A comparison is a list of differences: none means yes, a certain one means no, and only uncertain
+ones mean that there is no answer, because a needed value is unknown, masked or kept elsewhere.
+
+Three modes:
+
+* ``partial``: objects may hold more keys than expected, at any depth; lists are compared by
+  position and may be longer; ``{}`` fits every object and every list;
+* ``exact``: equal both ways;
+* ``input``: the top level may hold more keys, below it ``exact``.
+
+Scalars are compared without coercion: ``1`` equals ``1.0``, ``True`` is no number, NaN equals
+NaN, ``0.0`` and ``-0.0`` differ. An object never fits a list, nor a list an object.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal, NamedTuple, Protocol
+
+from tracedance_sdk.trace import (
+    UNKNOWN,
+    Json,
+    is_type_stub,
+    is_unobserved,
+    join,
+    same_scalar,
+)
+
+Mode = Literal["partial", "exact", "input"]
+
+Answer = bool | None
+"""True, False, or None where the evidence does not tell."""
+
+
+class Absent(enum.Enum):
+    """The type of `ABSENT`, the marker for a key that is not there."""
+
+    ABSENT = "absent"
+
+
+ABSENT: Final = Absent.ABSENT
+
+
+class Difference(NamedTuple):
+    """A place where a value is not, or may not be, as expected.
+
+    Attributes:
+        path: JSON Pointer from the compared value.
+        expected: `ABSENT` where there should be nothing.
+        found: `ABSENT` where there is nothing.
+        certain: False when the values may or may not agree.
+    """
+
+    path: str
+    expected: Json
+    found: Json
+    certain: bool = True
+
+
+class Operator(Protocol):
+    """A condition that stands where a value is expected, such as a regular expression."""
+
+    @property
+    def source(self) -> Json:
+        """The condition as it stands in a specification."""
+
+    def holds(self, actual: Json, mode: Mode) -> Answer:
+        """Whether the condition holds of a value, which may be `ABSENT` or unobserved."""
+
+
+class Condition:
+    """What `Operator` implementations derive from, so that they are told from plain values."""
+
+    __slots__ = ("source",)
+
+    def __init__(self, source: Json) -> None:
+        self.source = source
+
+    def holds(self, actual: Json, mode: Mode) -> Answer:
+        """Whether the condition holds of a value; see `Operator`."""
+        raise NotImplementedError
+
+
+def differences(
+    actual: Json, expected: Json, *, mode: Mode = "partial", path: str = ""
+) -> Iterator[Difference]:
+    """Yield every place where `actual` is not, or may not be, as expected.
+
+    Args:
+        actual: The recorded value; `ABSENT` when there is none.
+        expected: The expected value, with conditions already compiled (see `Expected`).
+        mode: See the module.
+        path: JSON Pointer of the place, for the differences.
+    """
+    if isinstance(expected, Condition):
+        held = expected.holds(actual, mode)
+        if held is not True:
+            yield Difference(path, expected.source, actual, held is False)
+    elif actual is ABSENT:
+        yield Difference(path, source_of(expected), ABSENT)
+    elif is_unobserved(actual) or is_unobserved(expected):
+        yield Difference(path, source_of(expected), actual, certain=False)
+    elif isinstance(expected, dict):
+        yield from _object(number(actual), expected, mode, path)
+    elif isinstance(expected, (list, tuple)):
+        yield from _list(number(actual), expected, mode, path)
+    elif not same_scalar(number(actual), number(expected)):
+        yield Difference(path, expected, actual)
+
+
+def answer(found: Iterable[Difference]) -> Answer:
+    """Return what a comparison says as a whole."""
+    unsure = False
+    for difference in found:
+        if difference.certain:
+            return False
+        unsure = True
+    return None if unsure else True
+
+
+def both(answers: Iterable[Answer]) -> Answer:
+    """Return whether all hold: False as soon as one certainly does not."""
+    unsure = False
+    for item in answers:
+        if item is False:
+            return False
+        unsure = unsure or item is None
+    return None if unsure else True
+
+
+def either(answers: Iterable[Answer]) -> Answer:
+    """Return whether any holds: True as soon as one certainly does."""
+    unsure = False
+    for item in answers:
+        if item is True:
+            return True
+        unsure = unsure or item is None
+    return None if unsure else False
+
+
+def contrary(found: Answer) -> Answer:
+    """Return the negation; no answer stays none."""
+    return None if found is None else not found
+
+
+def source_of(expected: Json) -> Json:
+    """Return an expected value as it stands in the specification."""
+    if isinstance(expected, Condition):
+        return expected.source
+    if isinstance(expected, dict):
+        return {key: source_of(item) for key, item in expected.items()}
+    if isinstance(expected, (list, tuple)):
+        return [source_of(item) for item in expected]
+    return expected
+
+
+def number(value: Json) -> Json:
+    """Return the number that a type stub stands for (NaN, infinities, long integers)."""
+    if not isinstance(value, dict) or not is_type_stub(value):
+        return value
+    try:
+        if value["$type"] == "float":
+            return float(value["$repr"])
+        if value["$type"] == "int":
+            return int(value["$repr"])
+    except (TypeError, ValueError):
+        pass
+    return value
+
+
+def reported(value: Json) -> Json:
+    """Return a compared value for evidence: `UNKNOWN` where there is none."""
+    return UNKNOWN if value is ABSENT else value
+
+
+def _object(actual: Json, expected: dict[str, Json], mode: Mode, path: str) -> Iterator[Difference]:
+    if not isinstance(actual, dict):
+        fits_anything = mode != "exact" and not expected and isinstance(actual, (list, tuple))
+        if not fits_anything:
+            yield Difference(path, source_of(expected), actual)
+        return
+    below: Mode = "exact" if mode == "input" else mode
+    for key, item in expected.items():
+        yield from differences(actual.get(key, ABSENT), item, mode=below, path=join(path, key))
+    if mode == "exact" and len(actual) > 0:
+        for key, item in actual.items():
+            if key not in expected:
+                yield Difference(join(path, key), ABSENT, item)
+
+
+def _list(
+    actual: Json, expected: list[Json] | tuple[Json, ...], mode: Mode, path: str
+) -> Iterator[Difference]:
+    if not isinstance(actual, (list, tuple)):
+        yield Difference(path, source_of(expected), actual)
+        return
+    below: Mode = "exact" if mode == "input" else mode
+    for index, item in enumerate(expected):
+        found = actual[index] if index < len(actual) else ABSENT
+        yield from differences(found, item, mode=below, path=f"{path}/{index}")
+    if mode == "exact":
+        for index in range(len(expected), len(actual)):
+            yield Difference(f"{path}/{index}", ABSENT, actual[index])

@@ -1,0 +1,328 @@
+"""Conditions that may stand wherever a value is expected, written as objects with ``$`` keys.
+
+======================================  ==========================================================
+``{"$regex": "^[A-Z]+$"}``              text in which the RE2 pattern is found
+``{"$glob": "*.csv"}``                  text that fits as a whole; ``*``, ``?`` and ``[a-z]``
+``{"$range": {"min": 0, "max": 10}}``   a number from min to max; one of them is enough
+``{"$one_of": ["a", "b"]}``             a value that fits at least one of these
+``{"$absent": true}``                   nothing at this place (``false``: anything)
+``{"$not": ...}``                       a value that is there and does not fit
+``{"$exact": ...}``                     equal both ways from here on
+``{"$literal": ...}``                   the value itself, even where it has ``$`` keys
+======================================  ==========================================================
+
+Several in one object must all hold.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, Final
+
+import re2
+
+from tracedance_sdk.errors import Problem
+from tracedance_sdk.grading.matching import (
+    ABSENT,
+    Answer,
+    Condition,
+    Mode,
+    answer,
+    both,
+    contrary,
+    differences,
+    either,
+    number,
+)
+from tracedance_sdk.trace import UNKNOWN, Json, blob_digest, is_type_stub, is_unobserved
+
+_MOST_PATTERN: Final = 10_000
+_MOST_REGEX_MEMORY: Final = 8 * 2**20
+
+
+class Malformed(ValueError):
+    """An expected value that cannot be used; `problems` have paths from that value."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("; ".join(map(str, problems)))
+        self.problems = problems
+
+
+def compile_expected(source: Json) -> Json:
+    """Return an expected value with every condition ready to be asked.
+
+    Args:
+        source: The value as it stands in a specification.
+
+    Raises:
+        Malformed: A condition that does not exist or cannot be read.
+    """
+    problems: list[Problem] = []
+    compiled = _compile(source, "", problems)
+    if problems:
+        raise Malformed(problems)
+    return compiled
+
+
+@lru_cache(maxsize=1_000)
+def compile_regex(pattern: str) -> Any:
+    """Return a compiled RE2 pattern: linear time, bounded memory.
+
+    Raises:
+        ValueError: No RE2 pattern, or one that is too long.
+    """
+    if len(pattern) > _MOST_PATTERN:
+        raise ValueError(f"a pattern of {len(pattern):,} characters; at most {_MOST_PATTERN:,}")
+    options = re2.Options()
+    options.max_mem = _MOST_REGEX_MEMORY
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options)
+    except (re2.error, UnicodeError) as error:
+        text = error.args[0] if error.args else error
+        reason = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+        raise ValueError(f"{pattern!r} is no RE2 pattern: {reason}") from error
+
+
+def glob_regex(pattern: str) -> str:
+    """Return the RE2 pattern that matches as a whole what a glob matches."""
+    parts = []
+    place = 0
+    while place < len(pattern):
+        letter = pattern[place]
+        closing = pattern.find("]", place + 2) if letter == "[" else -1
+        if closing > 0:
+            parts.append(_glob_class(pattern[place + 1 : closing]))
+            place = closing
+        else:
+            parts.append({"*": ".*", "?": "."}.get(letter) or re2.escape(letter))
+        place += 1
+    return r"(?s)\A" + "".join(parts) + r"\z"
+
+
+def has_operators(value: Json) -> bool:
+    """Whether a plain value has ``$`` keys anywhere, so that it needs ``$literal``."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            if any(key.startswith("$") for key in item):
+                return True
+            pending.extend(item.values())
+        elif isinstance(item, (list, tuple)):
+            pending.extend(item)
+    return False
+
+
+def literal(value: Json) -> Json:
+    """Return the expected value that means a plain value, ``$`` keys and all."""
+    return {"$literal": value} if has_operators(value) else value
+
+
+def _glob_class(inside: str) -> str:
+    negated = inside[:1] in ("!", "^")
+    letters = (inside[1:] if negated else inside).replace("\\", "\\\\").replace("[", "\\[")
+    return f"[{'^' if negated else ''}{letters.replace('^', chr(92) + '^')}]"
+
+
+class _All(Condition):
+    __slots__ = ("parts",)
+
+    def __init__(self, source: Json, parts: tuple[Condition, ...]) -> None:
+        super().__init__(source)
+        self.parts = parts
+
+    def holds(self, actual: Json, mode: Mode) -> Answer:
+        return both(part.holds(actual, mode) for part in self.parts)
+
+
+class _Pattern(Condition):
+    __slots__ = ("regex",)
+
+    def __init__(self, source: Json, regex: Any) -> None:
+        super().__init__(source)
+        self.regex = regex
+
+    def holds(self, actual: Json, mode: Mode) -> Answer:  # noqa: ARG002 - the protocol's
+        if actual is ABSENT:
+            return False
+        if is_unobserved(actual):
+            return None
+        return isinstance(actual, str) and self.regex.search(_encodable(actual)) is not None
+
+
+class _Range(Condition):
+    __slots__ = ("high", "low")
+
+    def __init__(self, source: Json, low: float, high: float) -> None:
+        super().__init__(source)
+        self.low, self.high = low, high
+
+    def holds(self, actual: Json, mode: Mode) -> Answer:  # noqa: ARG002 - the protocol's
+        if actual is ABSENT:
+            return False
+        if is_unobserved(actual):
+            return None
+        value = number(actual)
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return is_number and self.low <= value <= self.high
+
+
+class _OneOf(Condition):
+    __slots__ = ("choices",)
+
+    def __init__(self, source: Json, choices: list[Json]) -> None:
+        super().__init__(source)
+        self.choices = choices
+
+    def holds(self, actual: Json, mode: Mode) -> Answer:
+        return either(answer(differences(actual, item, mode=mode)) for item in self.choices)
+
+
+class _Absent(Condition):
+    __slots__ = ("wanted",)
+
+    def __init__(self, source: Json, wanted: bool) -> None:
+        super().__init__(source)
+        self.wanted = wanted
+
+    def holds(self, actual: Json, mode: Mode) -> Answer:  # noqa: ARG002 - the protocol's
+        if actual is UNKNOWN:
+            return None
+        return (actual is ABSENT) is self.wanted
+
+
+class _Inner(Condition):
+    """``$not``, ``$exact`` and ``$literal``: another expected value, looked at differently."""
+
+    __slots__ = ("expected", "mode", "negated")
+
+    def __init__(
+        self, source: Json, expected: Json, *, mode: Mode | None = None, negated: bool = False
+    ) -> None:
+        super().__init__(source)
+        self.expected, self.mode, self.negated = expected, mode, negated
+
+    def holds(self, actual: Json, mode: Mode) -> Answer:
+        held = answer(differences(actual, self.expected, mode=self.mode or mode))
+        if not self.negated:
+            return held
+        return False if actual is ABSENT else contrary(held)
+
+
+def _compile(source: Json, path: str, problems: list[Problem]) -> Json:
+    if isinstance(source, dict):
+        return _compile_object(source, path, problems)
+    if isinstance(source, (list, tuple)):
+        return [_compile(item, f"{path}[{i}]", problems) for i, item in enumerate(source)]
+    return source
+
+
+def _compile_object(source: dict[str, Json], path: str, problems: list[Problem]) -> Json:
+    if is_type_stub(source):
+        return number(source)
+    if blob_digest(source) is not None:
+        problems.append(Problem("a value kept elsewhere cannot be expected; write it out", path))
+        return source
+    if not any(str(key).startswith("$") for key in source):
+        return {str(key): _compile(item, f"{path}.{key}", problems) for key, item in source.items()}
+    conditions = tuple(_operators(source, path, problems))
+    if len(conditions) == 1:
+        return conditions[0]
+    return _All(source, conditions)
+
+
+def _operators(source: dict[str, Json], path: str, problems: list[Problem]) -> Iterator[Condition]:
+    for key, operand in source.items():
+        make = _OPERATORS.get(key)
+        if make is None:
+            problems.append(Problem(_unknown(key), path))
+            continue
+        try:
+            yield make({key: operand}, operand, f"{path}.{key}", problems)
+        except ValueError as error:
+            problems.append(Problem(str(error), f"{path}.{key}"))
+
+
+def _unknown(key: str) -> str:
+    if not key.startswith("$"):
+        return f"the key {key!r} stands beside a condition; put plain values under '$literal'"
+    near = difflib.get_close_matches(key, _OPERATORS, n=1)
+    meant = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(_OPERATORS)}"
+    return f"unknown condition {key!r}; {meant}"
+
+
+def _text(operand: Json) -> str:
+    if isinstance(operand, str):
+        return operand
+    raise ValueError(f"a pattern is text, not {operand!r}")
+
+
+def _regex(source: Json, operand: Json, path: str, problems: list[Problem]) -> Condition:  # noqa: ARG001
+    return _Pattern(source, compile_regex(_text(operand)))
+
+
+def _glob(source: Json, operand: Json, path: str, problems: list[Problem]) -> Condition:  # noqa: ARG001
+    pattern = glob_regex(_text(operand))
+    try:
+        return _Pattern(source, compile_regex(pattern))
+    except ValueError as error:
+        raise ValueError(f"{operand!r} is no glob") from error
+
+
+def _range(source: Json, operand: Json, path: str, problems: list[Problem]) -> Condition:  # noqa: ARG001
+    if not isinstance(operand, dict) or not operand or set(operand) - {"min", "max"}:
+        raise ValueError(f"a range is an object with 'min', 'max' or both, not {operand!r}")
+    low, high = (
+        number(operand.get("min", -math.inf)),
+        number(operand.get("max", math.inf)),
+    )
+    for bound in (low, high):
+        if isinstance(bound, bool) or not isinstance(bound, (int, float)) or math.isnan(bound):
+            raise ValueError(f"a bound is a number, not {bound!r}")
+    if low > high:
+        raise ValueError(f"the range is empty: min {low!r} is above max {high!r}")
+    return _Range(source, low, high)
+
+
+def _one_of(source: Json, operand: Json, path: str, problems: list[Problem]) -> Condition:
+    if not isinstance(operand, (list, tuple)) or not operand:
+        raise ValueError(f"a list of at least one value is needed, not {operand!r}")
+    return _OneOf(source, _compile(operand, path, problems))
+
+
+def _absent(source: Json, operand: Json, path: str, problems: list[Problem]) -> Condition:  # noqa: ARG001
+    if operand is True or operand is False:
+        return _Absent(source, operand)
+    raise ValueError(f"true or false is needed, not {operand!r}")
+
+
+def _not(source: Json, operand: Json, path: str, problems: list[Problem]) -> Condition:
+    return _Inner(source, _compile(operand, path, problems), negated=True)
+
+
+def _exact(source: Json, operand: Json, path: str, problems: list[Problem]) -> Condition:
+    return _Inner(source, _compile(operand, path, problems), mode="exact")
+
+
+def _literal(source: Json, operand: Json, path: str, problems: list[Problem]) -> Condition:  # noqa: ARG001
+    return _Inner(source, operand)
+
+
+_OPERATORS: Final[dict[str, Callable[[Json, Json, str, list[Problem]], Condition]]] = {
+    "$regex": _regex,
+    "$glob": _glob,
+    "$range": _range,
+    "$one_of": _one_of,
+    "$absent": _absent,
+    "$not": _not,
+    "$exact": _exact,
+    "$literal": _literal,
+}
+
+
+def _encodable(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

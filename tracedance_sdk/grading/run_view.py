@@ -1,0 +1,104 @@
+"""A trace as graders look at it: what they all need is worked out once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from tracedance_sdk.errors import TraceDanceError
+from tracedance_sdk.grading.grades import Evidence, shown
+from tracedance_sdk.grading.matching import reported
+from tracedance_sdk.trace import UNKNOWN, Call, Json, Trace, Turn, apply_patch
+
+
+class RunView:
+    """One trace, with its actions numbered and its states worked out when asked for.
+
+    Args:
+        trace: The trace.
+        initial_state: Of the task, used where the trace does not hold its own.
+
+    Attributes:
+        actions: The agent's own calls, in order.
+        done: Every call but those of a simulated user, in order.
+    """
+
+    def __init__(self, trace: Trace, *, initial_state: Json = UNKNOWN) -> None:
+        self.trace = trace
+        self.calls = trace.calls
+        self.actions = tuple(call for call in self.calls if call.requested_by == "agent")
+        self.done = tuple(call for call in self.calls if call.requested_by != "user")
+        known = trace.initial_state is not UNKNOWN
+        self.initial_state = trace.initial_state if known else initial_state
+        self.final_state = trace.final_state
+        self._numbers = {call.index: number for number, call in enumerate(self.actions, 1)}
+
+    @cached_property
+    def replies(self) -> tuple[Turn, ...]:
+        """The agent's turns that a model wrote, in order."""
+        turns = self.trace.turns
+        return tuple(turn for turn in turns if turn.role == "assistant" and not turn.synthetic)
+
+    def number(self, call: Call) -> int | None:
+        """Return the call's position among the actions, from 1; None when it is no action."""
+        return self._numbers.get(call.index)
+
+    def label(self, call: Call) -> str:
+        """Return how a sentence names a call: ``action 4 (select_contact)``."""
+        number = self._numbers.get(call.index)
+        if number is not None:
+            return f"action {number} ({call.name})"
+        inside = "inside another call" if call.requested_by == "tool" else "by the user"
+        return f"call {call.index + 1} ({call.name}, {inside})"
+
+    def evidence(
+        self,
+        what: str,
+        *,
+        call: Call | None = None,
+        path: str | None = None,
+        expected: Json = UNKNOWN,
+        found: Json = UNKNOWN,
+    ) -> Evidence:
+        """Return evidence about a call, or about the run as a whole."""
+        place: dict[str, Any] = {}
+        if call is not None:
+            place = {"call_id": call.id, "action": self._numbers.get(call.index)}
+        return Evidence(
+            what=what,
+            path=path,
+            expected=shown(reported(expected)),
+            found=shown(reported(found)),
+            **place,
+        )
+
+    def state_before(self, call: Call) -> Json:
+        """Return the environment's state when a call began; `UNKNOWN` when not recorded."""
+        return self._before.get(call.index, UNKNOWN)
+
+    def state_after(self, call: Call) -> Json:
+        """Return the environment's state when a call had ended; `UNKNOWN` when not recorded."""
+        if call.parent_call_id is not None:
+            return UNKNOWN
+        return _applied(self.state_before(call), call)
+
+    @cached_property
+    def _before(self) -> dict[int, Json]:
+        """States by call index. The change of a call holds those of the calls inside it."""
+        states: dict[int, Json] = {}
+        state = self.initial_state
+        for call in self.calls:
+            if call.parent_call_id is None:
+                states[call.index] = state
+                state = _applied(state, call)
+        return states
+
+
+def _applied(state: Json, call: Call) -> Json:
+    if state is UNKNOWN or call.state_change is None:
+        return UNKNOWN
+    try:
+        return apply_patch(call.state_change, state)
+    except TraceDanceError:
+        # Changes of calls that ran at the same time need not fit one after the other.
+        return UNKNOWN
