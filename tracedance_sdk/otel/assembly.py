@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from tracedance_sdk.journal import EvidenceRecord
+from tracedance_sdk.otel import names
+from tracedance_sdk.otel.conventional import conventional_run
 from tracedance_sdk.otel.own import Reading, own_run
-from tracedance_sdk.otel.tree import runs
+from tracedance_sdk.otel.tree import Run, runs
 from tracedance_sdk.otel.values import Values
-from tracedance_sdk.trace import Fidelity, Trace, assess, build
+from tracedance_sdk.trace import Fidelity, Trace, assess, build, imported_trace_id
+
+_OWN: Final = frozenset({names.CALL_INDEX, names.TURN_INDEX})
 
 
 def assemble(
@@ -29,7 +34,24 @@ def assemble(
         InvalidTrace: Records of ours that hold what no trace may.
     """
     values = Values(blobs)
-    return [_trace(own_run(run, values)) for run in runs(records)]
+    found = runs(records)
+    ids = {run.key: _trace_id(run) for run in found}
+    readings = [
+        own_run(run, values) if _is_own(run) else conventional_run(run, values, ids)
+        for run in found
+    ]
+    return [_trace(reading) for reading in readings if reading is not None]
+
+
+def _is_own(run: Run) -> bool:
+    if run.root is not None:
+        return names.TRACE_ID in run.root.attributes
+    return bool(run.turns) or any(_OWN & node.attributes.keys() for node in run.nodes)
+
+
+def _trace_id(run: Run) -> str:
+    own = None if run.root is None else run.root.attributes.get(names.TRACE_ID)
+    return own if isinstance(own, str) else imported_trace_id("otel", *run.key)
 
 
 def _trace(reading: Reading) -> Trace:

@@ -24,6 +24,7 @@ INPUT_MESSAGES: Final = "gen_ai.input.messages"
 OUTPUT_MESSAGES: Final = "gen_ai.output.messages"
 REQUEST_MODEL: Final = "gen_ai.request.model"
 RESPONSE_MODEL: Final = "gen_ai.response.model"
+STOP_SEQUENCES: Final = "gen_ai.request.stop_sequences"
 FINISH_REASONS: Final = "gen_ai.response.finish_reasons"
 INPUT_TOKENS: Final = "gen_ai.usage.input_tokens"
 OUTPUT_TOKENS: Final = "gen_ai.usage.output_tokens"
@@ -46,10 +47,12 @@ EVALUATION_SCORE: Final = "gen_ai.evaluation.score.value"
 EVALUATION_LABEL: Final = "gen_ai.evaluation.score.label"
 EVALUATION_EXPLANATION: Final = "gen_ai.evaluation.explanation"
 
+INFERENCE_DETAILS: Final = "gen_ai.client.inference.operation.details"
+
 INVOKE_AGENT: Final = "invoke_agent"
 EXECUTE_TOOL: Final = "execute_tool"
 CHAT: Final = "chat"
-INFERENCE: Final = frozenset({"chat", "generate_content", "text_completion"})
+INFERENCE: Final = frozenset({CHAT, "generate_content", "text_completion"})
 
 # What the conventions lack.
 RUN_START: Final = "tracedance.run.start"

@@ -122,7 +122,7 @@ def _messages(run: Run, values: Values) -> dict[int, Message]:
     """Return the messages of ours by turn; one in a span counts before one in an event."""
     found: dict[int, Message] = {}
     unread: dict[int, Node] = {}
-    sources: list[Attributes] = [event.attributes for event in run.events]
+    sources: list[Attributes] = list(run.turns)
     for node in run.nodes:
         sources.append(node.attributes)
         index = node.attributes.get(names.TURN_INDEX)

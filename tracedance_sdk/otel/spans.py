@@ -11,7 +11,7 @@ from typing import Final
 from tracedance_sdk.journal import Attributes
 from tracedance_sdk.otel import names
 from tracedance_sdk.otel.messages import json_text, message_json
-from tracedance_sdk.trace import BoundBy, Turn
+from tracedance_sdk.trace import BoundBy, Json, Turn
 
 _SETTINGS: Final[dict[str, tuple[str, type]]] = {
     "temperature": ("gen_ai.request.temperature", float),
@@ -234,6 +234,25 @@ def result_attributes(
     if state_change is not None:
         attributes[names.STATE_CHANGE] = state_change
     return attributes
+
+
+def read_settings(attributes: Attributes) -> dict[str, Json]:
+    """Return the sampling settings that a chat span names, by the providers' names."""
+    found: dict[str, Json] = {
+        field: attributes[name]
+        for field, (name, _) in _SETTINGS.items()
+        if name in attributes and field != "max_completion_tokens"
+    }
+    stop = attributes.get(names.STOP_SEQUENCES)
+    return found | ({"stop": list(stop)} if isinstance(stop, tuple) else {})
+
+
+def read_usage(attributes: Attributes) -> dict[str, int]:
+    """Return the token counts that a chat span names, by the fields of `Usage`."""
+    counts = {field: attributes.get(name) for field, name in _USAGE.items()}
+    if counts["cache_write_tokens"] is None:
+        counts["cache_write_tokens"] = attributes.get(names.CACHE_CREATION_TOKENS)
+    return {field: count for field, count in counts.items() if type(count) is int}
 
 
 def _messages(turns: Sequence[Turn], *, placed: bool) -> str:

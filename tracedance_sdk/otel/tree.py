@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tracedance_sdk.journal import Attributes, EventRecord, EvidenceRecord, SpanRecord
 from tracedance_sdk.otel.names import (
     CALL_START,
+    INFERENCE_DETAILS,
     INVOKE_AGENT,
     OPERATION,
     RUN_START,
     TRACE_ID,
+    TURN,
 )
 
 Key = tuple[str, str]
 """OpenTelemetry trace id and span id."""
+
+_STARTS: Final = (CALL_START, RUN_START)
 
 
 class Node(NamedTuple):
@@ -47,7 +51,7 @@ class Run(NamedTuple):
         key: Of its root span.
         root: The root span; None when no record of it is at hand.
         nodes: By start, then key.
-        events: By time, without starts.
+        turns: Attributes of the events that tell of turns, by time.
         caller: Key of the nearest run around this one.
         enclosing: Nodes between this run and `caller`, innermost first.
     """
@@ -55,47 +59,56 @@ class Run(NamedTuple):
     key: Key
     root: Node | None
     nodes: list[Node]
-    events: list[EventRecord]
+    turns: list[Attributes]
     caller: Key | None
     enclosing: list[Node]
 
 
 def runs(records: Iterable[EvidenceRecord]) -> list[Run]:
     """Return the runs in the records, by start, then key."""
-    nodes, events = _nodes(records)
+    nodes, events = _sorted_out(records)
     roots = {key for key, node in nodes.items() if node.is_run}
     alone = _only_roots(roots)
     found: dict[Key, Run] = {}
-    for key in sorted(roots):
+    for key in roots:
         above = list(_above(nodes[key], nodes))
         cut = next((place for place, node in enumerate(above) if node.is_run), len(above))
         caller = above[cut].key if cut < len(above) else None
         found[key] = Run(key, nodes[key], [], [], caller, above[:cut])
     for node in sorted(nodes.values(), key=lambda node: (node.start_ns, node.key)):
         if node.key not in roots:
-            place = _home(node, nodes, alone)
-            found.setdefault(place, Run(place, None, [], [], None, [])).nodes.append(node)
-    for event in sorted(events, key=lambda event: (event.time_ns, event.name, repr(event))):
-        home = _event_home(event, nodes, alone)
-        if home is not None:
-            found.setdefault(home, Run(home, None, [], [], None, [])).events.append(event)
+            _at(found, _home(node, nodes, alone)).nodes.append(node)
+    for event in sorted(events, key=lambda event: (event.time_ns, repr(event))):
+        _at(found, _event_home(event, nodes, alone)).turns.append(event.attributes)
     return sorted(found.values(), key=lambda run: (_begin(run), run.key))
 
 
-def _nodes(records: Iterable[EvidenceRecord]) -> tuple[dict[Key, Node], list[EventRecord]]:
+def _at(found: dict[Key, Run], key: Key) -> Run:
+    return found.setdefault(key, Run(key, None, [], [], None, []))
+
+
+def _sorted_out(
+    records: Iterable[EvidenceRecord],
+) -> tuple[dict[Key, Node], list[EventRecord]]:
+    """Return one node per span and the events that tell of turns."""
     nodes: dict[Key, Node] = {}
+    turns: set[str] = set()
     events: list[EventRecord] = []
-    seen: set[str] = set()
+    details: dict[Key, EventRecord] = {}
     for record in records:
-        if isinstance(record, EventRecord) and record.name not in (CALL_START, RUN_START):
-            if (text := repr(record)) not in seen:
-                seen.add(text)
-                events.append(record)
-            continue
-        node = _node(record)
-        known = nodes.get(node.key)
-        if known is None or _rank(node) > _rank(known):
-            nodes[node.key] = node
+        if isinstance(record, SpanRecord) or record.name in _STARTS:
+            node = _node(record)
+            known = nodes.get(node.key)
+            if known is None or _rank(node) > _rank(known):
+                nodes[node.key] = node
+        elif record.name == INFERENCE_DETAILS:
+            details[record.trace_id, record.span_id] = record
+        elif record.name == TURN and (text := repr(record)) not in turns:
+            turns.add(text)
+            events.append(record)
+    for key, event in details.items():
+        if key in nodes:
+            nodes[key] = nodes[key]._replace(attributes=event.attributes | nodes[key].attributes)
     return nodes, events
 
 
@@ -132,9 +145,7 @@ def _home(node: Node, nodes: dict[Key, Node], alone: dict[str, Key]) -> Key:
     return alone.get(node.key[0]) or top.parent or top.key
 
 
-def _event_home(event: EventRecord, nodes: dict[Key, Node], alone: dict[str, Key]) -> Key | None:
-    if not event.trace_id:
-        return None
+def _event_home(event: EventRecord, nodes: dict[Key, Node], alone: dict[str, Key]) -> Key:
     key = (event.trace_id, event.span_id)
     node = nodes.get(key)
     if node is not None:
@@ -155,5 +166,4 @@ def _only_roots(roots: Iterable[Key]) -> dict[str, Key]:
 def _begin(run: Run) -> int:
     if run.root is not None:
         return run.root.start_ns
-    times = [node.start_ns for node in run.nodes] + [event.time_ns for event in run.events]
-    return min(times)
+    return min((node.start_ns for node in run.nodes), default=0)
