@@ -7,6 +7,7 @@ masked for itself, JSON inside strings included, and the value is written again.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable
 from typing import Final, Protocol
@@ -16,12 +17,13 @@ import orjson
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.recording.extra_patterns import ExtraPattern, PatternSource, extra_pattern
 from tracedance_sdk.recording.pseudonyms import pseudonym
-from tracedance_sdk.recording.secret_looks import is_named_secret
+from tracedance_sdk.recording.secret_looks import is_named_secret, scheme_length
 from tracedance_sdk.recording.secret_names import Secrecy, secrecy
 from tracedance_sdk.recording.secret_spans import Span, find_secrets, merged, probe
 from tracedance_sdk.trace import MASK, Json, is_type_stub, mask_text, parse_json
 
 _ROUNDS: Final = 8
+_LONGEST_NAME: Final = 100
 _ASCII_ESCAPE: Final = re.compile(r"(?<!\\)\\u00([2-7][0-9A-Fa-f])")
 
 
@@ -91,21 +93,33 @@ class SecretRedactor:
         if isinstance(value, str):
             return self._text(value)
         if isinstance(value, list):
-            return [self._value(item) for item in value]
+            return self._array(value)
         if isinstance(value, dict):
             return self._object(value)
         return value
 
+    def _array(self, value: list[Json]) -> list[Json]:
+        """Mask an array; in ``["--password", "x"]`` and ``["Cookie", "x"]`` a name comes first."""
+        found = [self._value(item) for item in value]
+        for place, (name, item) in enumerate(itertools.pairwise(value), start=1):
+            if isinstance(name, str) and isinstance(item, str) and len(name) < _LONGEST_NAME:
+                level, kind = self._secrecy(name)
+                if name.startswith("-") or len(value) == 2:
+                    found[place] = self._named(item, level, kind, quoted=name.startswith("--"))
+        return found
+
     def _object(self, value: dict[str, Json]) -> dict[str, Json]:
+        label = value.get("name", value.get("key"))
+        if isinstance(label, str) and isinstance(value.get("value"), str):
+            # A name and its value side by side, as in lists of headers or environment variables.
+            value = {**value, "value": self._named(value["value"], *self._secrecy(label))}
         found: dict[str, Json] = {}
         for name, item in value.items():
             level, kind = self._secrecy(name)
             text = self._text(name)
             while text in found:
                 text = f"{text} 2"
-            found[text] = (
-                self._value(item) if level is Secrecy.NONE else self._named(item, level, kind)
-            )
+            found[text] = self._named(item, level, kind)
         return found
 
     def _secrecy(self, name: str) -> tuple[Secrecy, str]:
@@ -113,8 +127,10 @@ class SecretRedactor:
             return Secrecy.STRONG, "named"
         return secrecy(name)
 
-    def _named(self, value: Json, level: Secrecy, kind: str) -> Json:
-        """Mask the value that stands under a name that announces a secret."""
+    def _named(self, value: Json, level: Secrecy, kind: str, *, quoted: bool = True) -> Json:
+        """Mask the value that stands beside a name; of what kind of secret says `_secrecy`."""
+        if level is Secrecy.NONE:
+            return self._value(value)
         if isinstance(value, list):
             return [self._named(item, level, kind) for item in value]
         if is_type_stub(value):
@@ -124,14 +140,12 @@ class SecretRedactor:
         if not isinstance(value, str):
             return self._mask(kind, orjson.dumps(value)) if level is Secrecy.STRONG else value
         masked = self._text(value)
-        if MASK.fullmatch(masked):
-            return masked
         secret = value.encode()
-        return (
-            self._mask(kind, secret)
-            if is_named_secret(secret, level=level, quoted=True)
-            else masked
-        )
+        scheme = secret[: scheme_length(secret)]
+        is_done = MASK.fullmatch(masked, len(scheme)) is not None
+        if is_done or not is_named_secret(secret, level=level, quoted=quoted):
+            return masked
+        return scheme.decode() + self._mask(kind, secret[len(scheme) :])
 
     def _text(self, text: str) -> str:
         """Mask the secrets inside one string, until a further look finds none."""
@@ -158,8 +172,9 @@ class SecretRedactor:
     def _replaced(self, data: bytes, spans: list[Span]) -> bytes:
         pieces: list[bytes] = []
         position = 0
-        for start, end, kind in spans:
-            pieces += data[position:start], self._mask(kind, data[start:end]).encode()
+        for start, end, kind, plain in spans:
+            secret = data[start:end] if plain is None else plain
+            pieces += data[position:start], self._mask(kind, secret).encode()
             position = end
         return b"".join([*pieces, data[position:]])
 
@@ -169,7 +184,7 @@ class SecretRedactor:
         spans = [Span(start, end, pattern.kind) for start, end in pattern.spans(text)]
         pieces: list[str] = []
         position = 0
-        for start, end, kind in _unmasked(merged(spans), text):
+        for start, end, kind, _ in _unmasked(merged(spans), text):
             pieces += text[position:start], self._mask(kind, text[start:end].encode())
             position = end
         return "".join([*pieces, text[position:]])

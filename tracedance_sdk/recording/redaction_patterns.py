@@ -132,9 +132,10 @@ _SHAPES: Final = (
     ),
     SecretPattern(
         "telegram_token",
-        r"\b([0-9]{8,10}:AA[A-Za-z0-9_-]{33})\b",
+        r"([0-9]{8,10}:AA[A-Za-z0-9_-]{33})\b",
         r"[0-9]{8}:AA[A-Za-z0-9_-]{16}",
         (":AA",),
+        "word",
     ),
     SecretPattern(
         "slack_webhook",
@@ -170,7 +171,7 @@ PRIVATE_KEY_PROBE: Final = r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY"
 """Where a private key in PEM form begins."""
 
 _STRONG_ENDS: Final = (
-    r"(?:passw(?:or)?d|pass[ _-](?:word|phrase)|passphrase|pwd|secret|connection[ _-]?string"
+    r"(?:passw(?:or)?d|pass[ _-]phrase|passphrase|pwd|secret|connection[ _-]?string"
     r"|(?:access|account|api|encryption|master|private|secret|signing)[ _-]?key)s?[0-9]*"
 )
 _WEAK_ENDS: Final = "(?:auth|authorization|cookie|credential|token)[0-9]*"

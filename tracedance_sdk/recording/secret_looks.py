@@ -67,14 +67,15 @@ def is_named_secret(value: bytes, *, level: Secrecy, quoted: bool, is_env: bool 
         quoted: The value stood in quotes or was a JSON string, so its ends are certain.
         is_env: The name is in capitals and followed by ``=``, as in a file of variables.
     """
-    if not value or is_placeholder(value):
+    scheme = scheme_length(value)
+    secret = value[scheme:]
+    if not secret or is_placeholder(secret):
         return False
     if level is Secrecy.STRONG:
-        return quoted or (is_env and len(value) >= 4) or (len(value) >= 6 and _is_no_word(value))
-    secret = value[scheme_length(value) :]
-    least = 8 if quoted or secret is not value else 12
+        return quoted or (is_env and len(secret) >= 4) or (len(secret) >= 6 and _is_no_word(secret))
     if re.search(rb"\s", secret) and b"=" not in secret:
         return False
+    least = 8 if quoted or scheme else 12
     return len(secret) >= least and (
         _has_both(secret) or (len(secret) >= 20 and _is_varied(secret))
     )

@@ -1,7 +1,8 @@
 """Which names announce a secret: ``password``, ``OPENAI_API_KEY``, ``clientSecret``, ``X-Api-Key``.
 
 A name is split into words at case changes and at anything that is not a letter or digit; its
-last words decide. ``password_hash``, ``max_tokens`` and ``next_page_token`` announce none.
+last words decide. ``password_hash``, ``max_tokens`` and ``next_page_token`` announce none, and
+neither does a text that is no name: one with punctuation, or over 80 characters.
 """
 
 from __future__ import annotations
@@ -11,19 +12,20 @@ import functools
 import re
 from typing import Final
 
+_NAME: Final = re.compile(r"[A-Za-z0-9_.\- ]{1,80}\Z")
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
-_STRONG: Final = (
-    "accesskey",
-    "apikey",
-    "passphrase",
-    "passwd",
-    "password",
-    "privatekey",
-    "pwd",
-    "secret",
-    "secretkey",
-)
+_STRONG: Final = {
+    "accesskey": "access_key",
+    "apikey": "api_key",
+    "passphrase": "passphrase",
+    "passwd": "password",
+    "password": "password",
+    "privatekey": "private_key",
+    "pwd": "password",
+    "secret": "secret",
+    "secretkey": "secret_key",
+}
 _STRONG_PAIRS: Final = frozenset(
     {
         ("access", "key"),
@@ -36,7 +38,6 @@ _STRONG_PAIRS: Final = frozenset(
         ("signing", "key"),
         ("connection", "string"),
         ("pass", "phrase"),
-        ("pass", "word"),
     }
 )
 _WEAK: Final = frozenset(
@@ -101,12 +102,12 @@ def secrecy(name: str) -> tuple[Secrecy, str]:
         >>> secrecy("max_tokens")[0]
         <Secrecy.NONE: 0>
     """
-    words = [word.lower() for word in _WORDS.findall(name[-200:])]
-    if not words:
+    if not _NAME.match(name):
         return Secrecy.NONE, ""
+    words = [word.lower() for word in _WORDS.findall(name)] or [""]
     last, before = words[-1], words[-2] if len(words) > 1 else ""
-    for kind in _STRONG:
-        if last.endswith((kind, f"{kind}s")):
+    for ending, kind in _STRONG.items():
+        if last.endswith((ending, f"{ending}s")):
             return Secrecy.STRONG, kind
     if (before, last.removesuffix("s")) in _STRONG_PAIRS:
         return Secrecy.STRONG, f"{before}_{last.removesuffix('s')}"

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
+import orjson
 import re2  # type: ignore[import-untyped]  # the wheel has no stubs
 
 from tracedance_sdk.recording.redaction_patterns import (
@@ -31,15 +32,18 @@ _PEM_HEADER: Final = re.compile(rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOC
 _PEM_REST: Final = re.compile(
     rb"(?:\s|\\+[nr])*(?:[A-Za-z0-9+/=]{40,}(?:\s|\\+[nr])*)*[A-Za-z0-9+/=]*"
 )
+_PEM_SPACE: Final = re.compile(rb"\\+[nrt]|\s")
+_LONGEST_NAME: Final = 80
 _MOST_SECRET: Final = 64 * 1024
 
 
 class Span(NamedTuple):
-    """Where a secret stands, in bytes."""
+    """Where a secret stands, in bytes, and its text without escapes where that differs."""
 
     start: int
     end: int
     kind: str
+    plain: bytes | None = None
 
 
 @functools.cache
@@ -86,17 +90,13 @@ def find_secrets(data: bytes) -> list[Span]:
 def merged(spans: Iterable[Span]) -> list[Span]:
     """Join spans that overlap; the joint span has the kind of the longest of them."""
     found: list[Span] = []
-    longest = 0
     for span in sorted(spans, key=lambda span: (span.start, -span.end)):
         if not found or span.start >= found[-1].end:
             found.append(span)
-            longest = span.end - span.start
-            continue
-        last = found[-1]
-        kind = last.kind
-        if span.end - span.start > longest:
-            kind, longest = span.kind, span.end - span.start
-        found[-1] = Span(last.start, max(last.end, span.end), kind)
+        elif span.end > found[-1].end:
+            last = found[-1]
+            kind = max(last, span, key=lambda part: part.end - part.start).kind
+            found[-1] = Span(last.start, span.end, kind)
     return found
 
 
@@ -114,7 +114,8 @@ def _private_keys(data: bytes) -> Iterator[Span]:
     position = 0
     while (header := _PEM_HEADER.search(data, position)) is not None:
         position = _pem_end(data, header.end())
-        yield Span(header.start(), position, "private_key")
+        key = data[header.start() : position]
+        yield Span(header.start(), position, "private_key", _PEM_SPACE.sub(b"", key))
 
 
 def _pem_end(data: bytes, body: int) -> int:
@@ -139,7 +140,7 @@ def _named_values(data: bytes) -> Iterator[Span]:
 
 
 def _named_value(data: bytes, match: Any) -> Span | None:
-    name = (match.group(1) or match.group(2)).decode("latin-1")
+    name = (match.group(1) or match.group(2)).decode("latin-1")[-_LONGEST_NAME:]
     level, kind = secrecy(name)
     if level is Secrecy.NONE:
         return None
@@ -148,7 +149,8 @@ def _named_value(data: bytes, match: Any) -> Span | None:
     if opening is not None:
         start = opening.end()
         end = _closing(data, start, len(opening.group(1)), opening.group(2))
-        is_secret = is_named_secret(data[start:end], level=level, quoted=True)
+        plain = _without_escapes(data[start:end], len(opening.group(1)))
+        is_secret = is_named_secret(plain, level=level, quoted=True)
     else:
         is_line = kind in ("authorization", "cookie")
         value = (_LINE if is_line else _UNQUOTED).match(data, start)
@@ -156,10 +158,25 @@ def _named_value(data: bytes, match: Any) -> Span | None:
         if data[end : end + 1] in (b"(", b"["):
             return None
         is_env = name.isupper() and data[match.end() - 1 : match.end()] == b"="
-        is_secret = is_named_secret(data[start:end], level=level, quoted=False, is_env=is_env)
+        plain = data[start:end]
+        is_secret = is_named_secret(plain, level=level, quoted=False, is_env=is_env)
     if not is_secret:
         return None
-    return Span(start + scheme_length(data[start:end]), end, kind)
+    scheme = scheme_length(data[start:end])
+    return Span(start + scheme, end, kind, plain[scheme:])
+
+
+def _without_escapes(value: bytes, backslashes: int) -> bytes:
+    """Return the text of a JSON string whose quotes stand behind `backslashes` backslashes."""
+    if b"\\" not in value:
+        return value
+    try:
+        for _ in range((backslashes + 1).bit_length()):
+            value = orjson.loads(b'"%b"' % value).encode()
+    except orjson.JSONDecodeError:
+        # Quoted, but not by JSON's rules.
+        return value
+    return value
 
 
 def _closing(data: bytes, start: int, backslashes: int, quote: bytes) -> int:
