@@ -47,9 +47,7 @@ def conventional_run(run: Run, values: Values, ids: Mapping[Key, str]) -> Readin
         output = values.read(node.attributes.get(names.OUTPUT_MESSAGES))
         spoken += output is not UNKNOWN
         course.reply(output, _model_facts(node))
-    output = _attribute(run.root, names.OUTPUT_MESSAGES, values)
-    if output is not UNKNOWN and not course.ends_with(output):
-        course.reply(output, {})
+    course.conclude(_attribute(run.root, names.OUTPUT_MESSAGES, values))
     sources = [*([run.root] if run.root else []), *models]
     document = _head(run, ids) | _instructions(sources, course, values)
     document["turns"] = course.documents()

@@ -85,10 +85,15 @@ class Conversation:
             self._heard.append(_likeness(message))
             self._fill(said, message)
 
-    def ends_with(self, messages: Json) -> bool:
-        """Whether the last of the messages was heard already."""
-        listed = _messages(messages)
-        return not listed or _likeness(listed[-1]) in self._heard
+    def conclude(self, messages: Json) -> None:
+        """Take what the run as a whole said, if no model call said it before."""
+        for message in _messages(messages)[-1:]:
+            if _likeness(message) in self._heard:
+                return
+            if self._silent is None:
+                self.reply([message], {})
+            else:
+                self._fill(self._silent, message)
 
     def execute(self, call: dict[str, Any]) -> None:
         """Take a call that was executed; it answers a request, or nobody asked for it."""
