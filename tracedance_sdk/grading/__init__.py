@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.grading.attempts import Idempotence, Recovery
     from tracedance_sdk.grading.counting import Budget, Counts
     from tracedance_sdk.grading.criterion import Criterion
+    from tracedance_sdk.grading.drafting import draft_spec
     from tracedance_sdk.grading.expected import Expected
     from tracedance_sdk.grading.final_state import FinalState
     from tracedance_sdk.grading.gating import Calibration
@@ -37,11 +38,22 @@ if TYPE_CHECKING:
         read_judgement,
     )
     from tracedance_sdk.grading.loading import load_spec, parse_spec, read_spec
+    from tracedance_sdk.grading.matching import ABSENT, Difference
     from tracedance_sdk.grading.plugin_graders import Grader
     from tracedance_sdk.grading.registry import TaskRegistry
     from tracedance_sdk.grading.replies import Reply
     from tracedance_sdk.grading.report import DimensionResult, Report
+    from tracedance_sdk.grading.results import (
+        ResultRow,
+        ResultSet,
+        ResultSetWriter,
+        Subject,
+        check_writable,
+        read_results,
+        rows_of,
+    )
     from tracedance_sdk.grading.run_outcome import RunOutcome
+    from tracedance_sdk.grading.run_view import RunView
     from tracedance_sdk.grading.running import Criteria, evaluate, evaluate_async
     from tracedance_sdk.grading.sequences import ForbiddenSequence, Order, RequiredActions
     from tracedance_sdk.grading.spec import CRITERION_TYPES, JudgePolicy, TaskSpec
@@ -50,6 +62,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.grading.verdicts import Severity, Verdict, exit_code, worst
 
 __all__ = [
+    "ABSENT",
     "CRITERION_TYPES",
     "JUDGEMENT_SCHEMA",
     "AcceptableInputs",
@@ -61,6 +74,7 @@ __all__ = [
     "Criterion",
     "CriticalErrors",
     "CriticalRule",
+    "Difference",
     "Dimension",
     "DimensionResult",
     "Evidence",
@@ -83,15 +97,22 @@ __all__ = [
     "Reply",
     "Report",
     "RequiredActions",
+    "ResultRow",
+    "ResultSet",
+    "ResultSetWriter",
     "RunOutcome",
+    "RunView",
     "Severity",
     "StateCondition",
+    "Subject",
     "TaskRegistry",
     "TaskSpec",
     "Trajectory",
     "UnexpectedChanges",
     "Verdict",
     "ask_judge",
+    "check_writable",
+    "draft_spec",
     "evaluate",
     "evaluate_async",
     "exit_code",
@@ -99,7 +120,9 @@ __all__ = [
     "load_spec",
     "parse_spec",
     "read_judgement",
+    "read_results",
     "read_spec",
+    "rows_of",
     "worst",
 ]
 
@@ -110,6 +133,7 @@ __getattr__, __dir__ = lazy_face(
         "attempts": ("Idempotence", "Recovery"),
         "counting": ("Budget", "Counts"),
         "criterion": ("Criterion",),
+        "drafting": ("draft_spec",),
         "expected": ("Expected",),
         "final_state": ("FinalState",),
         "gating": ("Calibration",),
@@ -127,11 +151,22 @@ __getattr__, __dir__ = lazy_face(
             "read_judgement",
         ),
         "loading": ("load_spec", "parse_spec", "read_spec"),
+        "matching": ("ABSENT", "Difference"),
         "plugin_graders": ("Grader",),
         "registry": ("TaskRegistry",),
         "replies": ("Reply",),
         "report": ("DimensionResult", "Report"),
+        "results": (
+            "ResultRow",
+            "ResultSet",
+            "ResultSetWriter",
+            "Subject",
+            "check_writable",
+            "read_results",
+            "rows_of",
+        ),
         "run_outcome": ("RunOutcome",),
+        "run_view": ("RunView",),
         "running": ("Criteria", "evaluate", "evaluate_async"),
         "sequences": ("ForbiddenSequence", "Order", "RequiredActions"),
         "spec": ("CRITERION_TYPES", "JudgePolicy", "TaskSpec"),

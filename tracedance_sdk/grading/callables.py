@@ -20,12 +20,12 @@ def identity_of(grader: Grader, taken: set[str]) -> Identity:
     """Return how reports name a callable: by its attributes, else by its name in the code."""
     name = getattr(grader, "id", None) or getattr(grader, "__name__", type(grader).__name__)
     title = getattr(grader, "name", "")
-    severity = getattr(grader, "severity", "major")
+    named: Severity | None = getattr(grader, "severity", None)
     return Identity(
         criterion=_free(str(name), taken),
         type=TYPE,
         name=title if isinstance(title, str) else "",
-        severity=severity if severity in get_args(Severity) else "major",
+        severity=named if named in get_args(Severity) and named is not None else "major",
     )
 
 

@@ -148,4 +148,4 @@ def _again(item: Any) -> InitErrorDetails:
 
 def _custom(kind: str, text: str, context: dict[str, Any] | None = None) -> PydanticCustomError:
     # A text with a context would be taken for a template, so braces in it are kept apart.
-    return PydanticCustomError(kind, "{text}", {**(context or {}), "text": text})  # type: ignore[arg-type]  # not a literal
+    return PydanticCustomError(kind, "{text}", {**(context or {}), "text": text})

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, Final
 
-import re2
+import re2  # type: ignore[import-untyped]  # the wheel has no stubs
 
 from tracedance_sdk.errors import Problem
 from tracedance_sdk.grading.matching import (

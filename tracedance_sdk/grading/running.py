@@ -147,7 +147,7 @@ def _plan(trace: Trace, spec: Criteria) -> _Plan:
     if callable(spec):
         return _listed([spec])
     if isinstance(spec, Sequence):
-        return _listed(spec)
+        return _listed([*spec])
     raise InvalidSpec(f"{spec!r:.80} is no specification; give a TaskSpec, a file, or a list")
 
 

@@ -177,13 +177,13 @@ def _beside(
 
 def _speaks_of_all(node: Json) -> bool:
     """Whether an expected value leaves no part of its place unspoken of."""
-    return isinstance(node, Condition) or not isinstance(node, (dict, list)) or not node
+    return isinstance(node, Condition) or not isinstance(node, (dict, list))
 
 
 def _describes_record(node: Json) -> bool:
     """Whether an expected object is a record (it has fields), not a collection of records."""
     items = node.values() if isinstance(node, dict) else node
-    return any(not isinstance(item, (dict, list)) for item in items)
+    return not node or any(not isinstance(item, (dict, list)) for item in items)
 
 
 def _below(node: Json, step: str | int) -> Json:

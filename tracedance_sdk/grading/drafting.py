@@ -1,0 +1,277 @@
+"""Draft a task specification from one good run, as commented YAML to be edited."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+import yaml
+
+from tracedance_sdk.grading.matching import ABSENT
+from tracedance_sdk.grading.predicates import has_operators
+from tracedance_sdk.grading.spec import FORMAT, VERSION
+from tracedance_sdk.grading.yaml_reading import is_plain_text
+from tracedance_sdk.trace import (
+    UNKNOWN,
+    Call,
+    Json,
+    Trace,
+    canonical_json,
+    is_type_stub,
+    is_unobserved,
+    same_json,
+)
+
+_ANYTHING: Final = {"$absent": False}
+_NOTHING: Final = {"$absent": True}
+
+
+def draft_spec(trace: Trace, *, task_id: str | None = None) -> str:
+    """Return a specification that this run passes, with comments that say how to go on.
+
+    The expected state is only what the run changed; acceptable inputs are those it used. What is
+    masked or kept elsewhere in the trace is left open.
+
+    Args:
+        trace: A run that went well.
+        task_id: Of the specification; the trace's own when None, else ``my-task``.
+
+    Example:
+        >>> print(draft_spec(Trace(id="t", task_id="mail")).splitlines()[3])
+        format: tracedance.task
+    """
+    sections = [
+        _HEAD,
+        _yaml({"format": FORMAT, "version": VERSION}),
+        "\n# A trace is graded by this file when its task_id is this id.\n",
+        _yaml({"id": task_id or trace.task_id or "my-task"}),
+        "# What the agent is to do. Judges read it; graders do not.\n",
+        _yaml({"description": _description(trace)}),
+        *_outcome_section(trace),
+        *_actions_section(trace),
+        _critical_section(trace),
+        _FURTHER,
+    ]
+    return "".join(sections)
+
+
+def changed_part(before: Json, after: Json) -> Json:
+    """Return the expected state that pins what differs between two states, and nothing else.
+
+    Returns:
+        An expected value that `after` fits in part; `ABSENT` when the states do not differ.
+    """
+    if isinstance(before, dict) and isinstance(after, dict) and not _opaque(before, after):
+        return _changed_object(before, after)
+    if isinstance(before, list) and isinstance(after, list):
+        return _changed_list(before, after)
+    return ABSENT if same_json(before, after) else as_expected(after)
+
+
+def as_expected(value: Json) -> Json:
+    """Return an expected value that a recorded value fits, open where it is masked or elsewhere."""
+    if is_unobserved(value):
+        return _ANYTHING
+    if is_type_stub(value):
+        return value
+    if isinstance(value, dict):
+        if has_operators(dict.fromkeys(value)):
+            return _ANYTHING if _veiled(value) else {"$literal": value}
+        return {key: as_expected(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_expected(item) for item in value]
+    return value
+
+
+def _opaque(before: dict[str, Json], after: dict[str, Json]) -> bool:
+    """Whether two objects are stubs, or have names that an expected object cannot have."""
+    return any(
+        is_unobserved(value) or is_type_stub(value) or has_operators(dict.fromkeys(value))
+        for value in (before, after)
+    )
+
+
+def _changed_object(before: dict[str, Json], after: dict[str, Json]) -> Json:
+    changed: dict[str, Json] = {}
+    for key, item in after.items():
+        part = changed_part(before[key], item) if key in before else as_expected(item)
+        if part is not ABSENT:
+            changed[key] = part
+    changed |= {key: _NOTHING for key in before if key not in after}
+    return changed or ABSENT
+
+
+def _changed_list(before: list[Json], after: list[Json]) -> Json:
+    if len(before) != len(after):
+        # Positions have shifted, so only the whole list says what it should be.
+        return {"$exact": as_expected(after)}
+    parts = [changed_part(old, new) for old, new in zip(before, after, strict=True)]
+    while parts and parts[-1] is ABSENT:
+        parts.pop()
+    if not parts:
+        return ABSENT
+    return [
+        _unchanged(item) if part is ABSENT else part
+        for part, item in zip(parts, after, strict=False)
+    ]
+
+
+def _unchanged(value: Json) -> Json:
+    """Return the least that a value fits, so that any change of it is an unexpected one."""
+    if isinstance(value, dict):
+        return as_expected(value) if _opaque(value, {}) else {}
+    return [] if isinstance(value, list) else as_expected(value)
+
+
+def _veiled(value: Json) -> bool:
+    if is_unobserved(value):
+        return True
+    items = value.values() if isinstance(value, dict) else value
+    return isinstance(value, (dict, list)) and any(map(_veiled, items))
+
+
+def _description(trace: Trace) -> str:
+    first = next((turn.text for turn in trace.turns if turn.role == "user"), "")
+    return " ".join(first.split())[:500]
+
+
+def _outcome_section(trace: Trace) -> Iterator[str]:
+    yield "\n# What must be achieved.\n"
+    if trace.final_state is UNKNOWN:
+        yield _NO_STATE
+        return
+    if trace.initial_state is UNKNOWN:
+        yield "# The state before the run was not recorded, so this is the whole state after it:\n"
+        yield "# keep what matters and delete the rest.\n"
+        expected = as_expected(trace.final_state)
+    else:
+        expected = changed_part(trace.initial_state, trace.final_state)
+        if expected is ABSENT:
+            yield "# The run changed nothing in the environment.\n"
+            expected = _unchanged(trace.final_state)
+        else:
+            yield "# Only what the run changed; the state may hold more.\n"
+    yield _CONDITIONS
+    yield _yaml({"outcomes": [{"id": "final-state", "expected_state": expected}]})
+    if trace.initial_state is not UNKNOWN:
+        yield _FRAME
+
+
+def _actions_section(trace: Trace) -> Iterator[str]:
+    rules = _rules(trace.actions)
+    if not rules:
+        return
+    yield "\n# What the agent's actions may be given: at least one of the acceptable inputs, with\n"
+    yield "# further keys allowed. Tools that are not listed are free.\n"
+    yield _yaml({"actions": [{"id": "inputs", "rules": rules}]})
+
+
+def _rules(actions: tuple[Call, ...]) -> list[dict[str, Json]]:
+    inputs: dict[str, dict[bytes, Json]] = {}
+    free: set[str] = set()
+    for call in actions:
+        known = inputs.setdefault(call.name, {})
+        if (
+            not isinstance(call.arguments, dict)
+            or not call.arguments
+            or _opaque(call.arguments, {})
+        ):
+            free.add(call.name)
+            continue
+        given = as_expected(call.arguments)
+        known.setdefault(canonical_json(given), given)
+    return [
+        {"action": name}
+        if name in free
+        else {"action": name, "acceptable_inputs": list(known.values())}
+        for name, known in inputs.items()
+    ]
+
+
+def _critical_section(trace: Trace) -> str:
+    last = next(
+        (c for c in reversed(trace.actions) if isinstance(c.arguments, dict) and c.arguments),
+        None,
+    )
+    name, key, value = "send_email", "to", "everyone@example.com"
+    if last is not None:
+        name, key = last.name, next(iter(last.arguments))
+        value = "a value that must never be given"
+    return _CRITICAL.format(name=_inline(name), key=_inline(key), value=_inline(value))
+
+
+def _inline(text: str) -> str:
+    """Return text as one YAML scalar on one line."""
+    return json.dumps(text.encode("utf-8", "backslashreplace").decode())
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes JSON so that our reader, and any other YAML reader, gives it back."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the dumper's own signature
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002
+        super().increase_indent(flow, indentless=False)
+
+
+def _quoted(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = None if is_plain_text(text) and text != "<<" else "'"
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _quoted)
+
+
+def _yaml(value: Json) -> str:
+    return yaml.dump(
+        value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100, indent=2
+    )
+
+
+_HEAD: Final = """\
+# A task specification: what a run of this task must, may and must not do.
+# Drafted from one run, so it is as narrow as that run was. Loosen what does not matter.
+# Grade a run with it: tracedance evaluate RUN --tasks FOLDER (the folder of this file)
+"""
+
+_NO_STATE: Final = """\
+# The state after the run was not recorded. Give the recorder a state source and this becomes:
+#
+# outcomes:
+#   - expected_state: {email: {sent: true}}
+"""
+
+_CONDITIONS: Final = """\
+# A value may also be a condition:
+#   {$regex: "^Total"}   {$glob: "*.csv"}   {$range: {min: 1, max: 9}}
+#   {$one_of: [a, b]}    {$absent: true}    {$not: a}
+"""
+
+_FRAME: Final = """\
+# Beside this, nothing else may change. To allow more:
+# unexpected_changes:
+#   allow_changes: ["/log/**", "/orders/*/updated_at"]
+"""
+
+_CRITICAL: Final = """\
+
+# What must never be done, whatever happens afterwards. Remove the marks to use it.
+# critical_errors:
+#   - id: never
+#     rules:
+#       - action: {name}
+#         matches: {{{key}: {value}}}
+#         description: say here what is wrong with it
+"""
+
+_FURTHER: Final = """\
+
+# Further criteria; each names its type. `severity: minor` reports and does not fail,
+# `negate: true` requires the contrary.
+# criteria:
+#   - {type: budget, max_actions: 20, max_failures: 2}
+#   - {type: idempotence}
+#   - {type: order, first: look_up, then: write}
+"""
