@@ -34,6 +34,12 @@ class Problem(NamedTuple):
         return f"{self.what} @ {self.path}"
 
 
+def shown(value: object, limit: int = 60) -> str:
+    """Return a value's `repr` on one line for a message, cut to `limit` characters."""
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
 class TraceDanceError(Exception):
     """Root of every error raised on purpose by this library.
 

@@ -14,7 +14,7 @@ from tracedance_sdk.formats import (
     peek,
     trace_from_document,
 )
-from tracedance_sdk.trace import FORMAT, Trace
+from tracedance_sdk.trace import FORMAT, MAX_TRACE_DEPTH, Trace
 
 
 class TraceFileCollector:
@@ -32,7 +32,7 @@ class TraceFileCollector:
         Raises:
             TraceDanceError: The file as a whole cannot be read.
         """
-        for document in documents(path):
+        for document in documents(path, max_depth=MAX_TRACE_DEPTH):
             if isinstance(document, ImportProblem):
                 yield document
             elif document.line is None:

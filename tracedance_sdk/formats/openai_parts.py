@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tracedance_sdk.formats.places import Place, shown
+from tracedance_sdk.errors import shown
+from tracedance_sdk.formats.places import Place
 from tracedance_sdk.trace import UNKNOWN, Json, Media, Part, Reasoning, Text
 
 _REASONING_KEYS = ("text", "thinking", "reasoning")

@@ -7,11 +7,12 @@ from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import TypeAdapter
 
+from tracedance_sdk.errors import shown
 from tracedance_sdk.formats.leftovers import leftover
 from tracedance_sdk.formats.openai_parts import parts_from_content
 from tracedance_sdk.formats.openai_tools import KEPT, RequestedCall, requests_from_message
 from tracedance_sdk.formats.openai_writing import plain_answer, plain_message
-from tracedance_sdk.formats.places import Place, shown
+from tracedance_sdk.formats.places import Place
 from tracedance_sdk.trace import (
     UNKNOWN,
     Call,

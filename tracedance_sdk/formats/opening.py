@@ -13,7 +13,7 @@ from typing import IO, Final, NamedTuple
 
 from tracedance_sdk.errors import InvalidJSON, UnreadableFile
 from tracedance_sdk.formats.importing import ImportProblem
-from tracedance_sdk.trace import MAX_FILE_BYTES, Json, check_file, parse_json, read_bytes
+from tracedance_sdk.trace import MAX_DEPTH, MAX_FILE_BYTES, Json, check_file, parse_json, read_bytes
 
 MAX_UNPACKED_BYTES: Final = 256 * 1024**2
 """Largest document read from a compressed file, and longest line of any file, in bytes."""
@@ -62,11 +62,17 @@ def read_head(path: str | os.PathLike[str], size: int = HEAD_BYTES) -> bytes:
         return stream.read(size)
 
 
-def documents(path: str | os.PathLike[str]) -> Iterator[Document | ImportProblem]:
+def documents(
+    path: str | os.PathLike[str], *, max_depth: int = MAX_DEPTH
+) -> Iterator[Document | ImportProblem]:
     """Yield the JSON documents of a file, one at a time where it is line-based.
 
     A file is line-based when its name says so (``.jsonl``, ``.ndjson``) or when its first line
     is a whole document and more lines follow.
+
+    Args:
+        path: A file, plain or gzipped.
+        max_depth: Deepest nesting that is read; see `parse_json`.
 
     Yields:
         Each document, or the problem of a line that is not JSON; blank lines are skipped.
@@ -76,9 +82,10 @@ def documents(path: str | os.PathLike[str]) -> Iterator[Document | ImportProblem
         InvalidJSON: A file of one document that is not JSON.
     """
     if _is_line_based(path):
-        yield from _line_documents(path)
+        yield from _line_documents(path, max_depth)
     else:
-        yield Document(parse_json(read_document(path), where=str(path)), None)
+        value = parse_json(read_document(path), where=str(path), max_depth=max_depth)
+        yield Document(value, None)
 
 
 def _is_line_based(path: str | os.PathLike[str]) -> bool:
@@ -100,7 +107,9 @@ def _is_line_based(path: str | os.PathLike[str]) -> bool:
     return isinstance(value, (dict, list))
 
 
-def _line_documents(path: str | os.PathLike[str]) -> Iterator[Document | ImportProblem]:
+def _line_documents(
+    path: str | os.PathLike[str], max_depth: int
+) -> Iterator[Document | ImportProblem]:
     with _stream(path) as stream, _damage_named(path):
         number = 0
         while (line := _next_line(stream, path)) is not None:
@@ -108,7 +117,7 @@ def _line_documents(path: str | os.PathLike[str]) -> Iterator[Document | ImportP
             if not line.strip():
                 continue
             try:
-                value = parse_json(line, where=f"{path}:{number}")
+                value = parse_json(line, where=f"{path}:{number}", max_depth=max_depth)
             except InvalidJSON as error:
                 yield ImportProblem(str(path), str(error), number)
             else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeVar
 
-from tracedance_sdk.errors import InvalidTrace, Problem
+from tracedance_sdk.errors import InvalidTrace, Problem, shown
 from tracedance_sdk.trace import Json
 
 Kind = TypeVar("Kind")
@@ -74,9 +74,3 @@ def _fits(value: Json, kind: type) -> bool:
     if kind is int:
         return isinstance(value, int) and not isinstance(value, bool)
     return isinstance(value, kind)
-
-
-def shown(value: Json) -> str:
-    """Return a value's `repr`, cut to 60 characters, for messages."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -11,7 +11,15 @@ from pathlib import Path
 from tracedance_sdk.errors import InvalidTrace, UnreadableFile
 from tracedance_sdk.formats.opening import read_document
 from tracedance_sdk.formats.traceeval import is_traceeval, trace_from_traceeval
-from tracedance_sdk.trace import FORMAT, Json, Trace, decode, encode_json, parse_json
+from tracedance_sdk.trace import (
+    FORMAT,
+    MAX_TRACE_DEPTH,
+    Json,
+    Trace,
+    decode,
+    encode_json,
+    parse_json,
+)
 
 
 def load_trace(source: str | os.PathLike[str] | bytes) -> Trace:
@@ -36,9 +44,10 @@ def load_trace(source: str | os.PathLike[str] | bytes) -> Trace:
         'run-1'
     """
     if isinstance(source, bytes):
-        return trace_from_document(parse_json(source, where="trace", unique_keys=True))
-    where = os.fspath(source)
-    document = parse_json(read_document(source), where=where, unique_keys=True)
+        data, where = source, "trace"
+    else:
+        data, where = read_document(source), os.fspath(source)
+    document = parse_json(data, where=where, unique_keys=True, max_depth=MAX_TRACE_DEPTH)
     return trace_from_document(document, where=where)
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from tracedance_sdk.errors import shown
 from tracedance_sdk.formats.leftovers import leftover, restored
-from tracedance_sdk.formats.places import Place, shown
+from tracedance_sdk.formats.places import Place
 from tracedance_sdk.trace import (
     UNKNOWN,
     Call,

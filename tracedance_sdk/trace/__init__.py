@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.trace.reading import (
         MAX_DEPTH,
         MAX_FILE_BYTES,
+        MAX_TRACE_DEPTH,
         check_file,
         parse_json,
         read_bytes,
@@ -85,6 +86,7 @@ __all__ = [
     "MASK",
     "MAX_DEPTH",
     "MAX_FILE_BYTES",
+    "MAX_TRACE_DEPTH",
     "UNKNOWN",
     "VERSION",
     "Agent",
@@ -204,6 +206,13 @@ __getattr__, __dir__ = lazy_face(
         "objects": ("FORMAT", "VERSION", "plain"),
         "patches": ("Operation", "apply_patch", "diff"),
         "pointers": ("covers", "find", "join", "matches", "split"),
-        "reading": ("MAX_DEPTH", "MAX_FILE_BYTES", "check_file", "parse_json", "read_bytes"),
+        "reading": (
+            "MAX_DEPTH",
+            "MAX_FILE_BYTES",
+            "MAX_TRACE_DEPTH",
+            "check_file",
+            "parse_json",
+            "read_bytes",
+        ),
     },
 )

@@ -84,8 +84,9 @@ def same_scalar(left: Json, right: Json) -> bool:
 def _same_number(left: Json, right: Json) -> bool:
     if not isinstance(left, (int, float)) or not isinstance(right, (int, float)):
         return False
-    if math.isnan(left) or math.isnan(right):
-        return math.isnan(left) and math.isnan(right)
+    # Not math.isnan, which fails on integers beyond a float's range.
+    if left != left or right != right:
+        return left != left and right != right
     if left == 0 and right == 0:
         return math.copysign(1, left) == math.copysign(1, right)
     return left == right

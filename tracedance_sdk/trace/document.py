@@ -12,7 +12,7 @@ from typing import Any, Final
 import orjson
 from pydantic import ValidationError
 
-from tracedance_sdk.errors import InvalidTrace, Problem, UnsupportedVersion
+from tracedance_sdk.errors import InvalidTrace, Problem, UnsupportedVersion, shown
 from tracedance_sdk.trace.markers import Json
 from tracedance_sdk.trace.model import Trace
 from tracedance_sdk.trace.objects import FORMAT, VERSION
@@ -58,9 +58,7 @@ def _unwritable(document: dict[str, Any]) -> Problem | None:
             pending.extend((f"{path}[{index}]", value) for index, value in enumerate(item))
             continue
         if not _is_scalar(item):
-            shown = repr(item)
-            shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
-            return Problem(f"{shown} of type {type(item).__name__} is no JSON value", path)
+            return Problem(f"{shown(item)} of type {type(item).__name__} is no JSON value", path)
     return None
 
 
@@ -119,10 +117,8 @@ def invalid_trace(error: ValidationError, where: str) -> InvalidTrace:
 
 
 def _what(item: Any) -> str:
-    shown = repr(item["input"])
-    shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
     missing = item["type"] == "missing"
-    return str(item["msg"]) if missing else f"{item['msg']}, got {shown}"
+    return str(item["msg"]) if missing else f"{item['msg']}, got {shown(item['input'])}"
 
 
 def path_text(location: tuple[int | str, ...]) -> str:

@@ -5,12 +5,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
-from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.errors import InvalidOption, shown
 from tracedance_sdk.trace.canonical import same_json, same_scalar
 from tracedance_sdk.trace.markers import Json
 from tracedance_sdk.trace.pointers import join, split
+
+_INDEX: Final = re.compile("0|[1-9][0-9]{0,17}")
 
 Operation = dict[str, Json]
 """One JSON Patch operation: ``{"op": ..., "path": ..., "value"?: ...}``."""
@@ -90,31 +94,39 @@ def apply_patch(operations: Sequence[Operation], document: Json) -> Json:
 
 def _apply(operation: Operation, document: Json) -> Json:
     try:
-        kind, path = operation["op"], split(operation["path"])
-        if kind == "remove":
-            return _edit(document, path, "remove", None)
-        if kind in ("add", "replace"):
-            return _edit(document, path, kind, operation["value"])
-    except (KeyError, IndexError, ValueError, TypeError) as error:
-        raise InvalidOption(f"cannot apply the patch operation {operation!r}: {error}") from error
-    raise InvalidOption(f"the patch operation {kind!r} is not one of add, remove, replace")
+        kind, path = _kind(operation), split(operation["path"])
+        return _edit(document, path, kind, None if kind == "remove" else operation["value"])
+    except (LookupError, ValueError, TypeError, AttributeError) as error:
+        what = f"no {error}" if isinstance(error, KeyError) else error
+        raise InvalidOption(f"cannot apply the patch {shown(operation, 120)}: {what}") from error
+
+
+def _kind(operation: Operation) -> str:
+    kind: Json = operation["op"]
+    if kind not in ("add", "remove", "replace"):
+        raise ValueError(f"{shown(kind)} is not one of add, remove, replace")
+    return str(kind)
 
 
 def _edit(node: Json, path: tuple[str, ...], kind: str, value: Json) -> Json:
     """Rebuild the nodes along the path; everything beside it is shared."""
     if not path:
+        if kind == "remove":
+            raise ValueError("the whole document cannot be removed")
         return value
     head, rest = path[0], path[1:]
     if isinstance(node, dict):
         return _edit_object(dict(node), head, rest, kind, value)
     if isinstance(node, list):
         return _edit_list(list(node), head, rest, kind, value)
-    raise ValueError(f"nothing lies below {head!r}")
+    raise ValueError(f"nothing lies below {shown(node)}, where {head!r} is asked for")
 
 
 def _edit_object(
     node: dict[str, Json], key: str, rest: tuple[str, ...], kind: str, value: Json
 ) -> Json:
+    if key not in node and (rest or kind != "add"):
+        raise KeyError(key)
     if rest:
         node[key] = _edit(node[key], rest, kind, value)
     elif kind == "remove":
@@ -125,15 +137,22 @@ def _edit_object(
 
 
 def _edit_list(node: list[Json], key: str, rest: tuple[str, ...], kind: str, value: Json) -> Json:
-    index = len(node) if key == "-" else int(key)
-    if index < 0 or index > len(node) or (index == len(node) and (rest or kind != "add")):
+    adds = kind == "add" and not rest
+    index = len(node) if key == "-" else _index(key)
+    if index > len(node) or (index == len(node) and not adds):
         raise IndexError(f"index {key} of a list of {len(node)}")
     if rest:
         node[index] = _edit(node[index], rest, kind, value)
     elif kind == "remove":
         del node[index]
-    elif kind == "add":
+    elif adds:
         node.insert(index, value)
     else:
         node[index] = value
     return node
+
+
+def _index(key: str) -> int:
+    if not _INDEX.fullmatch(key):
+        raise ValueError(f"{key!r} is no index of a list")
+    return int(key)

@@ -20,8 +20,11 @@ import orjson
 from tracedance_sdk.errors import InvalidJSON, Problem, UnreadableFile
 from tracedance_sdk.trace.markers import Json, type_stub
 
-MAX_DEPTH: Final = 250
+MAX_DEPTH: Final = 240
 """Deepest nesting of lists and objects that is read."""
+
+MAX_TRACE_DEPTH: Final = 250
+"""The same for trace files, in which values of other files lie deeper than they did there."""
 
 MAX_FILE_BYTES: Final = 1024**3
 """Largest single JSON document that is read, in bytes."""
@@ -35,6 +38,9 @@ _OUTLINE: Final = bytes(
 _LONG_INTEGER: Final = b"0" * 19
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _CONSTANTS: Final = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}
+_WRITER_DEPTH: Final = 254
+"""Deepest nesting that orjson writes."""
+
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -75,19 +81,22 @@ def read_bytes(path: str | os.PathLike[str], *, limit: int = MAX_FILE_BYTES) -> 
         raise UnreadableFile(f"{str(path)!r} cannot be read: {error}") from error
 
 
-def parse_json(data: bytes | str, *, where: str, unique_keys: bool = False) -> Json:
+def parse_json(
+    data: bytes | str, *, where: str, unique_keys: bool = False, max_depth: int = MAX_DEPTH
+) -> Json:
     """Parse one JSON document.
 
     Args:
         data: UTF-8 bytes (a byte order mark is skipped) or text.
         where: What the document is, for messages, such as a file name.
         unique_keys: Refuse an object that names a key twice (slower).
+        max_depth: Most lists and objects within one another, at most `MAX_TRACE_DEPTH`.
 
     Returns:
         The value. Integers beyond 64 bits, NaN and infinities are type stubs in it.
 
     Raises:
-        InvalidJSON: Not UTF-8, not JSON, nested deeper than `MAX_DEPTH`, or a duplicate key.
+        InvalidJSON: Not UTF-8, not JSON, nested deeper than `max_depth`, or a duplicate key.
     """
     raw = _utf8(data, where)
     if not unique_keys:
@@ -97,8 +106,9 @@ def parse_json(data: bytes | str, *, where: str, unique_keys: bool = False) -> J
             pass
         else:
             if not _holds_long_integer(raw) or not _holds_huge_float(value):
-                return _bounded(value, raw, where)
-    return _parse_strict(raw, where, unique_keys=unique_keys)
+                return _bounded(value, raw, where, max_depth)
+    value = _parse_strict(raw, where, unique_keys=unique_keys, max_depth=max_depth)
+    return _bounded(value, raw, where, max_depth)
 
 
 def _holds_long_integer(raw: bytes) -> bool:
@@ -115,7 +125,7 @@ def _utf8(data: bytes | str, where: str) -> bytes:
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
-def _parse_strict(raw: bytes, where: str, *, unique_keys: bool) -> Json:
+def _parse_strict(raw: bytes, where: str, *, unique_keys: bool, max_depth: int) -> Json:
     try:
         text = raw.decode("utf-8")
         value = json.loads(
@@ -131,29 +141,33 @@ def _parse_strict(raw: bytes, where: str, *, unique_keys: bool) -> Json:
         place = f"line {error.lineno}, column {error.colno}"
         raise InvalidJSON(f"{where}: not JSON: {error.msg} ({place})") from error
     except RecursionError as error:
-        raise _too_deep(where) from error
-    return _bounded(_without_surrogates(value, text), raw, where)
+        raise _too_deep(where, max_depth) from error
+    return _without_surrogates(value, text)
 
 
-def _bounded(value: Json, raw: bytes, where: str) -> Json:
-    is_suspect = len(raw) > 100_000 or raw.count(b"[") + raw.count(b"{") > MAX_DEPTH
-    if is_suspect and _depth_exceeds(value, MAX_DEPTH):
-        raise _too_deep(where)
+def _bounded(value: Json, raw: bytes, where: str, max_depth: int) -> Json:
+    is_suspect = len(raw) > 100_000 or raw.count(b"[") + raw.count(b"{") > max_depth
+    if is_suspect and _depth_exceeds(value, max_depth):
+        raise _too_deep(where, max_depth)
     return value
 
 
-def _too_deep(where: str) -> InvalidJSON:
-    return InvalidJSON(f"{where}: nested deeper than {MAX_DEPTH} levels")
+def _too_deep(where: str, max_depth: int) -> InvalidJSON:
+    return InvalidJSON(f"{where}: nested deeper than {max_depth} levels")
 
 
 def _depth_exceeds(value: Json, limit: int) -> bool:
+    wrapped = value
+    for _ in range(_WRITER_DEPTH - limit):
+        wrapped = [wrapped]
     try:
-        orjson.dumps(value)
+        orjson.dumps(wrapped)
     except (TypeError, ValueError):
-        pass
-    else:
-        # orjson itself stops at 254 levels, so a value it writes is at most just over our bound.
-        return False
+        return _walked_depth_exceeds(value, limit)
+    return False
+
+
+def _walked_depth_exceeds(value: Json, limit: int) -> bool:
     level: list[Json] = [value]
     for _ in range(limit):
         level = [
