@@ -1,1 +1,0 @@
-"""The pytest plugin of tracedance-sdk."""

@@ -1,0 +1,152 @@
+"""The pytest plugin: record in a test, assert on the trace, keep the traces of what failed.
+
+    from tracedance_sdk.pytest_plugin import assert_passes
+
+    def test_refund(tracedance_recorder):
+        with tracedance_recorder(task_id="refund", state=shop.snapshot) as recorder:
+            agent.run("Refund order 7")
+        assert_passes(recorder.trace, "tasks/refund.yaml")
+
+Options: ``--tracedance-keep`` (whose traces stay: ``failed``, ``all``, ``none``),
+``--tracedance-dir`` (where; also the ini option ``tracedance_dir``), ``--tracedance-out`` (a
+folder for one result set of the whole run, with pytest-xdist too). The ini option
+``tracedance_retention`` says how many runs' traces stay.
+
+A run that uses none of this imports nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from tracedance_sdk.grading import Criteria, Judge, Report
+    from tracedance_sdk.pytest_plugin.attempts import Attempt
+    from tracedance_sdk.recording import TraceRecorder
+    from tracedance_sdk.trace import Trace
+
+__all__ = ["MakeRecorder", "assert_passes", "tracedance_recorder"]
+
+MARKER: Final = (
+    "tracedance(**settings): settings of every recorder that the tracedance_recorder fixture makes "
+    "in this test, by TraceRecorder's names, such as task_id='refund'"
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("tracedance", "recorded agent runs")
+    group.addoption(
+        "--tracedance-keep",
+        choices=("failed", "all", "none"),
+        default="failed",
+        help="whose traces stay as files: failed (default), all, none",
+    )
+    group.addoption(
+        "--tracedance-dir",
+        metavar="DIR",
+        help="folder for kept traces (default: the ini option, else .tracedance in the rootdir)",
+    )
+    group.addoption(
+        "--tracedance-out",
+        metavar="DIR",
+        help="write the verdicts of assert_passes as one result set into this folder",
+    )
+    parser.addini("tracedance_dir", "folder for kept traces, relative to the rootdir", default="")
+    parser.addini("tracedance_retention", "how many test runs' traces stay", default="5")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker and the session's hooks.
+
+    Raises:
+        UsageError: An option that cannot be used.
+    """
+    from tracedance_sdk.pytest_plugin.sessions import Session
+
+    config.addinivalue_line("markers", MARKER)
+    config.pluginmanager.register(Session(config), "tracedance-session")
+
+
+class MakeRecorder:
+    """What the `tracedance_recorder` fixture gives: call it for a recorder of this test."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        self._attempt = attempt
+
+    def __call__(self, **settings: Any) -> TraceRecorder:
+        """Return a new recorder, to be entered by ``with`` or ``async with``.
+
+        Args:
+            settings: Those of `TraceRecorder`, such as ``task_id=`` and ``state=``; what is not
+                given comes from the test's ``tracedance`` markers. The metadata names the test.
+
+        Raises:
+            InvalidOption: A setting, here or in a marker, that cannot be used.
+        """
+        return self._attempt.recorder(settings)
+
+
+@pytest.fixture
+def tracedance_recorder(request: pytest.FixtureRequest) -> Iterator[MakeRecorder]:
+    """Make recorders whose traces are kept as files when the test fails.
+
+    Call it, once or several times: ``with tracedance_recorder(state=shop.snapshot) as recorder``.
+    A recorder still open when the test ends is closed.
+    """
+    from tracedance_sdk.pytest_plugin.attempts import ATTEMPT
+
+    attempt = request.node.stash[ATTEMPT]
+    yield MakeRecorder(attempt)
+    attempt.close_recorders()
+
+
+def assert_passes(
+    trace: Trace,
+    spec: Criteria,
+    *,
+    allow: Collection[str] = (),
+    judge: Judge | None = None,
+) -> Report:
+    """Grade a trace and fail the test unless the verdict is pass.
+
+    Args:
+        trace: What to grade, such as ``recorder.trace``.
+        spec: What to hold it against: a specification, its file, its fields, a registry that
+            has the trace's task, or a list of criteria and functions; see `evaluate`.
+        allow: What is tolerated although it is no pass. Each entry is one of
+
+            * ``"fail"``, ``"error"``, ``"inconclusive"``, ``"critical"``: that verdict, on any
+              criterion;
+            * a criterion's id: any verdict on it except critical;
+            * ``"<id>:<verdict>"``: that verdict on that criterion. This or ``"critical"`` is the
+              only way to tolerate a critical error.
+
+            The report and the result set hold the verdicts as they are.
+        judge: Scores the trajectory; decides nothing unless the specification says so.
+
+    Returns:
+        The report, for further assertions.
+
+    Raises:
+        AssertionError: The verdict is not pass: the text says why, the worst first, with the
+            calls and state as expected and as found, and names the file of the kept trace.
+        InvalidSpec: The specification cannot be used.
+        InvalidOption: An entry of `allow` is no verdict and no criterion of the specification.
+
+    Example::
+
+        assert_passes(recorder.trace, "tasks/refund.yaml", allow=["inconclusive"])
+    """
+    __tracebackhide__ = True
+    from tracedance_sdk.pytest_plugin.passing import passed_or_why
+
+    report, why = passed_or_why(trace, spec, allow=allow, judge=judge)
+    if why is not None:
+        raise AssertionError(why)
+    return report
