@@ -89,7 +89,7 @@ UNUSABLE = {
     ),
     "score NaN": (
         changed(score=float("nan")),
-        f"{NO_JUDGEMENT}Input should be a valid number, got NaN @ $.score",
+        f"{NO_JUDGEMENT}Input should be a valid number, got nan @ $.score",
     ),
     "score on another scale": (
         changed(score=8),
@@ -97,7 +97,7 @@ UNUSABLE = {
     ),
     "two scores": (
         json.dumps(GOOD).replace('"score": 0.7', '"score": 0.1, "score": 0.9'),
-        f"""{NOT_JSON}'{{"score": 0.1, "score": 0.9, "reasoning": "Direct, with o...: """
+        f"""{NOT_JSON}'{{"score": 0.1, "score": 0.9, "reasoning": "Direct, with ...: """
         "the key 'score' stands twice in one object",
     ),
     "additional property": (
@@ -133,7 +133,7 @@ def test_an_unusable_reply_is_refused_with_a_reason(label: str) -> None:
     assert str(caught.value) == reason
 
 
-@pytest.mark.parametrize(("label", "score"), zip(USABLE, (0.7, 1.0), strict=True))
+@pytest.mark.parametrize(("label", "score"), list(zip(USABLE, (0.7, 1.0), strict=True)))
 def test_a_usable_reply_is_read(label: str, score: float) -> None:
     judgement = read_judgement(USABLE[label], TRACE)
     assert judgement.score == score

@@ -12,7 +12,7 @@ from tracedance_sdk._lazy import lazy_face
 if TYPE_CHECKING:
     from tracedance_sdk.demo.agents import REQUEST, SCRIPTS, TASK_ID, record_run, script_actions
     from tracedance_sdk.demo.environment import RevenueEmail
-    from tracedance_sdk.demo.packaged import demo_judge, demo_task, task_text
+    from tracedance_sdk.demo.packaged import demo_judge, demo_task, judgements_text, task_text
 
 __all__ = [
     "REQUEST",
@@ -21,6 +21,7 @@ __all__ = [
     "RevenueEmail",
     "demo_judge",
     "demo_task",
+    "judgements_text",
     "record_run",
     "script_actions",
     "task_text",
@@ -31,6 +32,6 @@ __getattr__, __dir__ = lazy_face(
     {
         "agents": ("REQUEST", "SCRIPTS", "TASK_ID", "record_run", "script_actions"),
         "environment": ("RevenueEmail",),
-        "packaged": ("demo_judge", "demo_task", "task_text"),
+        "packaged": ("demo_judge", "demo_task", "judgements_text", "task_text"),
     },
 )

@@ -65,7 +65,7 @@ def record_run(name: str) -> Trace:
         ['open_spreadsheet', 'select_range']
     """
     office = RevenueEmail()
-    with TraceRecorder(task_id=TASK_ID, agent=name, environment=office) as recorder:
+    with TraceRecorder(task_id=TASK_ID, agent=name, environment=office, journal=False) as recorder:
         recorder.record_turn("user", REQUEST)
         for action in script_actions(name):
             recorder.execute(action)

@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 IssueType = Literal[
     "unnecessary_action", "poor_recovery", "inefficient_path", "confusing_action", "other"
 ]
-Severity = Literal["low", "medium", "high"]
+IssueSeverity = Literal["low", "medium", "high"]
 
 _FENCED: Final = re.compile(r"\s*```[A-Za-z]*[ \t]*\r?\n(.*)\n[ \t]*```\s*", re.DOTALL)
 _MOST_SHOWN: Final = 60
@@ -48,7 +48,7 @@ JUDGEMENT_SCHEMA: Final[dict[str, Json]] = {
                 "required": ["type", "severity", "action_ids", "explanation"],
                 "properties": {
                     "type": {"enum": list(get_args(IssueType))},
-                    "severity": {"enum": list(get_args(Severity))},
+                    "severity": {"enum": list(get_args(IssueSeverity))},
                     "action_ids": {"type": "array", "items": {"type": "string"}},
                     "explanation": {"type": "string"},
                 },
@@ -70,7 +70,7 @@ class Issue(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     type: IssueType
-    severity: Severity
+    severity: IssueSeverity
     action_ids: tuple[str, ...] = Field(
         validation_alias=AliasChoices("action_ids", "actionIds"), strict=False
     )

@@ -41,7 +41,8 @@ def junit_xml(rows: Sequence[Row], *, suite: str = "tracedance") -> bytes:
     for row in rows:
         _add_case(element, row)
     ET.indent(root)
-    return ET.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+    xml: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return xml + b"\n"
 
 
 def _add_case(suite: ET.Element, row: Row) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 from rich.text import Text
 
 from tracedance_sdk.report.console import ReportConsole
-from tracedance_sdk.report.safe_text import in_one_line, shorten, value_text, visible
+from tracedance_sdk.report.safe_text import ELLIPSIS, in_one_line, value_text, visible
 from tracedance_sdk.trace import (
     KINDS,
     UNKNOWN,
@@ -50,10 +50,11 @@ def print_trace(trace: Trace, console: ReportConsole, *, full: bool = False) -> 
 
 
 def _block(console: ReportConsole, text: str, *, full: bool, indent: int = 2) -> None:
-    lines = visible(text if full else text[:50_000]).rstrip().split("\n")
-    shown = lines if full else [shorten(line, _LONGEST_LINE) for line in lines[:_MOST_LINES]]
-    for line in shown:
-        console.say(line, indent=indent)
+    lines = text.rstrip().split("\n")
+    shown = lines if full else [line[:_LONGEST_LINE] for line in lines[:_MOST_LINES]]
+    for line, whole in zip(shown, lines, strict=False):
+        cut = ELLIPSIS if len(line) < len(whole) else ""
+        console.say(visible(line.removesuffix("\r")) + cut, indent=indent)
     if len(shown) < len(lines):
         console.say(f"({len(lines) - len(shown)} more lines)", style="dim", indent=indent)
 

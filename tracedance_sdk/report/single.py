@@ -56,16 +56,31 @@ def _print_dimension(found: DimensionResult, console: ReportConsole) -> None:
     title = _TITLES[found.dimension].ljust(_TITLE_WIDTH)
     score = score_text(found.score).rjust(4)
     sign = mark(found.verdict, console) if found.specified else Text("-")
+    if len(found.grades) == 1:
+        console.say(_heading(sign, title, score, _grade_line(found.grades[0])), hang=4)
+        _print_evidence(found.grades[0], console, indent=4)
+        return
     console.say(_heading(sign, title, score, _safe(found.reason)), hang=4)
-    many = len(found.grades) > 1
     for grade in found.grades:
-        if many:
-            line = f"{_safe(grade.title)}: {_safe(grade.reason)}"
-            severity = " (minor)" if grade.severity == "minor" else ""
-            console.say(
-                Text.assemble(mark(grade.verdict, console), f" {line}{severity}"), indent=4, hang=4
-            )
-        _print_evidence(grade, console, indent=8 if many else 4)
+        severity = " (minor)" if grade.severity == "minor" else ""
+        line = f" {_safe(grade.title)}: {_grade_line(grade)}{severity}"
+        console.say(Text.assemble(mark(grade.verdict, console), line), indent=4, hang=4)
+        _print_evidence(grade, console, indent=8)
+
+
+def _grade_line(grade: Grade) -> str:
+    """Return the reason, or how many lines of evidence follow it."""
+    if not _lists_evidence(grade):
+        return _safe(grade.reason)
+    unsure = sum(not evidence.certain for evidence in grade.evidence)
+    counts = [(len(grade.evidence) - unsure, "violation"), (unsure, "open question")]
+    return ", ".join(f"{n} {what}{'' if n == 1 else 's'}" for n, what in counts if n)
+
+
+def _lists_evidence(grade: Grade) -> bool:
+    if not grade.evidence or grade.verdict is Verdict.ERROR:
+        return False
+    return grade.verdict is not Verdict.PASS or not grade.decides
 
 
 def _heading(sign: Text, title: str, score: str, reason: str) -> Text:
@@ -74,7 +89,7 @@ def _heading(sign: Text, title: str, score: str, reason: str) -> Text:
 
 
 def _print_evidence(grade: Grade, console: ReportConsole, *, indent: int) -> None:
-    if grade.verdict in (Verdict.PASS, Verdict.ERROR) and grade.decides:
+    if not _lists_evidence(grade):
         return
     most = len(grade.evidence) if grade.dimension == "critical_errors" else _MOST_EVIDENCE
     for evidence in grade.evidence[:most]:
@@ -85,9 +100,9 @@ def _print_evidence(grade: Grade, console: ReportConsole, *, indent: int) -> Non
 
 def _evidence_line(evidence: Evidence) -> str:
     text = _safe(evidence.what)
-    if evidence.severity == "minor":
-        text += " (minor)"
-    return text if evidence.certain else f"{text} (cannot be told)"
+    if evidence.call_id is not None and evidence.call_id != str(evidence.action):
+        text += f" [id {in_one_line(evidence.call_id)}]"
+    return f"{text} (minor)" if evidence.severity == "minor" else text
 
 
 def _print_trajectory(report: Report, console: ReportConsole, trace: Trace | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -21,12 +21,24 @@ _DIMENSIONS: Final = (
     ("further", "Further"),
 )
 _NAME_WIDTH: Final = 24
-_DIMENSION_WIDTH: Final = 10
-_TRAJECTORY_WIDTH: Final = 12
-_OVERALL_WIDTH: Final = 16
-_LEAST_NAME: Final = 16
+_LEAST_NAME: Final = 12
 _LEAST_REASON: Final = 20
 _MOST_REASON: Final = 160
+
+
+class _Widths(NamedTuple):
+    """Cells of the columns between the name and the reason."""
+
+    dimension: int
+    trajectory: int
+    overall: int
+
+    def fixed(self, n_dimensions: int) -> int:
+        return n_dimensions * self.dimension + self.trajectory + self.overall
+
+
+_ROOMY: Final = _Widths(dimension=10, trajectory=12, overall=16)
+_COMPACT: Final = _Widths(dimension=9, trajectory=11, overall=14)
 
 
 def print_table(rows: Sequence[Row], console: ReportConsole) -> None:
@@ -41,12 +53,14 @@ def print_table(rows: Sequence[Row], console: ReportConsole) -> None:
         for name, title in _DIMENSIONS
         if name != "further" or any(row.report and row.report.further.specified for row in rows)
     ]
-    fixed = len(columns) * _DIMENSION_WIDTH + _TRAJECTORY_WIDTH + _OVERALL_WIDTH
-    if console.width < fixed + _LEAST_NAME:
+    roomy = console.width >= _ROOMY.fixed(len(columns)) + _NAME_WIDTH
+    widths = _ROOMY if roomy else _COMPACT
+    room = console.width - widths.fixed(len(columns))
+    if room < _LEAST_NAME:
         for row in rows:
             _print_block(row, columns, console)
     else:
-        _print_lines(rows, columns, console, room=console.width - fixed)
+        _print_lines(rows, columns, console, widths=widths, room=room)
     _print_errors(rows, console)
     console.say(f"\n{count_passed(rows)}/{len(rows)} traces passed", style="bold")
 
@@ -56,6 +70,7 @@ def _print_lines(
     columns: Sequence[tuple[str, str]],
     console: ReportConsole,
     *,
+    widths: _Widths,
     room: int,
 ) -> None:
     longest = max((cell_len(in_one_line(row.name)) for row in rows), default=0) + 2
@@ -63,17 +78,17 @@ def _print_lines(
     if room - name_width < _LEAST_REASON <= room - _NAME_WIDTH:
         name_width = max(_NAME_WIDTH, room - 2 * _LEAST_REASON)
     reason_width = room - name_width
-    titles = [title.ljust(_DIMENSION_WIDTH) for _, title in columns]
-    head = f"{'Trace'.ljust(name_width)}{''.join(titles)}{'Trajectory'.ljust(_TRAJECTORY_WIDTH)}"
-    head += "Overall".ljust(_OVERALL_WIDTH)
+    titles = [title.ljust(widths.dimension) for _, title in columns]
+    head = f"{'Trace'.ljust(name_width)}{''.join(titles)}{'Trajectory'.ljust(widths.trajectory)}"
+    head += "Overall".ljust(widths.overall)
     head += "Why" if reason_width >= _LEAST_REASON else ""
     console.say(head.rstrip(), style="bold")
     for row in rows:
         line = Text(_cell(shorten_middle(in_one_line(row.name), name_width - 2), name_width))
         for name, _ in columns:
-            line.append_text(_padded(_dimension_mark(row, name, console), _DIMENSION_WIDTH))
-        line.append(_score(row).ljust(_TRAJECTORY_WIDTH))
-        line.append_text(_padded(verdict_text(row.verdict, console), _OVERALL_WIDTH))
+            line.append_text(_padded(_dimension_mark(row, name, console), widths.dimension))
+        line.append(_score(row).ljust(widths.trajectory))
+        line.append_text(_padded(verdict_text(row.verdict, console), widths.overall))
         if reason_width >= _LEAST_REASON:
             line.append(shorten(_why(row), min(reason_width, _MOST_REASON)))
         console.say(line)
