@@ -1,0 +1,46 @@
+"""How traces come to be: the recorder, the decorators, and what keeps them from being felt.
+
+Submodules are imported when one of their names is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tracedance_sdk._lazy import lazy_face
+
+if TYPE_CHECKING:
+    from tracedance_sdk.recording.by_hand import HandCall
+    from tracedance_sdk.recording.closing import CloseSummary
+    from tracedance_sdk.recording.environments import Environment
+    from tracedance_sdk.recording.recorder import TraceRecorder
+    from tracedance_sdk.recording.redaction import Redactor, SecretRedactor
+    from tracedance_sdk.recording.state import state_source
+    from tracedance_sdk.recording.tools import tool
+    from tracedance_sdk.recording.values import freeze
+
+__all__ = [
+    "CloseSummary",
+    "Environment",
+    "HandCall",
+    "Redactor",
+    "SecretRedactor",
+    "TraceRecorder",
+    "freeze",
+    "state_source",
+    "tool",
+]
+
+__getattr__, __dir__ = lazy_face(
+    __name__,
+    {
+        "by_hand": ("HandCall",),
+        "closing": ("CloseSummary",),
+        "environments": ("Environment",),
+        "recorder": ("TraceRecorder",),
+        "redaction": ("Redactor", "SecretRedactor"),
+        "state": ("state_source",),
+        "tools": ("tool",),
+        "values": ("freeze",),
+    },
+)

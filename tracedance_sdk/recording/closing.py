@@ -1,0 +1,80 @@
+"""The end of a run: its root span, and the summary of what became of its records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import time_ns
+from typing import Any, NamedTuple
+
+from tracedance_sdk.journal import INTERNAL, SpanRecord
+from tracedance_sdk.otel import run_end_attributes
+from tracedance_sdk.recording.runs import Run
+from tracedance_sdk.recording.values import freeze
+from tracedance_sdk.trace import Outcome, Turn, plain
+
+
+class CloseSummary(NamedTuple):
+    """What became of a recorder's records.
+
+    Attributes:
+        written: Records kept, in memory or in the journal.
+        exported: Spans that the exporter took.
+        dropped: Spans handed to the exporter that it did not take, by reason.
+        unattributed: Calls that may have been this run's and joined none, by reason.
+        faults: Faults of the recorder itself, by place and error type.
+        journal: Folder of the journal; None without one.
+        head: Hash of the journal's last line, for ``verify --expect``; None without a journal.
+    """
+
+    written: int
+    exported: int = 0
+    dropped: Mapping[str, int] = {}
+    unattributed: Mapping[str, int] = {}
+    faults: Mapping[str, int] = {}
+    journal: str | None = None
+    head: str | None = None
+
+
+def root_span(
+    run: Run, *, state: bytes | None, outcome: Outcome | None, waiting: list[Turn]
+) -> SpanRecord:
+    """Return the run's own span as it would be if the run ended now.
+
+    Args:
+        run: The run.
+        state: The environment now, frozen; None when it was not seen.
+        outcome: What is known of the run as a whole.
+        waiting: Turns that no chat span has brought along.
+    """
+    identity = run.identity
+    said: Any = None if outcome is None else plain(outcome)
+    attributes = run.stubbed(
+        run_end_attributes(
+            final_state=None if state is None else run.text(state),
+            outcome=None if said is None else run.text(freeze(said)),
+            waiting=waiting,
+        )
+    )
+    return SpanRecord(
+        f"invoke_agent {run.name}",
+        run.otel_trace_id,
+        identity.span_id,
+        identity.parent_span_id,
+        INTERNAL,
+        run.start_ns,
+        max(time_ns(), run.start_ns),
+        {**run.attributes, **attributes},
+        None if outcome is None or outcome.error is None else run.words(outcome.error.message),
+        identity.links,
+    )
+
+
+def summary_of(run: Run) -> CloseSummary:
+    """Return what became of a run's records so far."""
+    export, journal = run.pipeline.export, run.pipeline.journal
+    return CloseSummary(
+        written=run.written,
+        unattributed=dict(run.unattributed),
+        faults=dict(run.faults),
+        journal=None if journal is None else str(journal.folder),
+    )

@@ -1,0 +1,49 @@
+"""What a record says of an exception: a type and a message that is never empty."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Final, NamedTuple
+
+from tracedance_sdk.recording.guard import GUARD
+
+_WORDS: Final[dict[type[BaseException], str]] = {
+    asyncio.CancelledError: "cancelled",
+    KeyboardInterrupt: "interrupted from the keyboard",
+    GeneratorExit: "closed before it was exhausted",
+    SystemExit: "the program was told to exit",
+    TimeoutError: "timed out",
+}
+
+
+class Failure(NamedTuple):
+    """How a call failed.
+
+    Attributes:
+        type: The exception's class, builtin ones bare, others with their module.
+        message: Its text; words of ours where it has none.
+        interrupted: The call was stopped from outside instead of failing by itself.
+    """
+
+    type: str
+    message: str
+    interrupted: bool
+
+
+def describe(error: BaseException, faults: Counter[str]) -> Failure:
+    """Return what to record of an exception. Its own methods may fail; they are guarded."""
+    message = GUARD.attempt("error text", faults, str, error)
+    kind = type(error)
+    module = kind.__module__
+    name = kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
+    if not message or not message.strip():
+        message = _wordless(error)
+    return Failure(name, message, not isinstance(error, Exception))
+
+
+def _wordless(error: BaseException) -> str:
+    for kind, words in _WORDS.items():
+        if isinstance(error, kind):
+            return words
+    return f"{type(error).__name__} without a message"

@@ -1,0 +1,80 @@
+"""The one place where faults of the recorder itself stop.
+
+Everything the recorder does on behalf of a tool call goes through `GUARD.attempt`, so that no
+call site needs a ``try`` of its own and no fault reaches the host program. KeyboardInterrupt,
+SystemExit and cancellation are not faults; they pass.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Final, ParamSpec, TypeVar
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+_LOGGER: Final = logging.getLogger(__name__)
+
+
+class Guard:
+    """Keeps faults of the recorder from the host: logged once per place, counted, swallowed.
+
+    Attributes:
+        raises: Let faults through. For this library's own tests.
+    """
+
+    def __init__(self) -> None:
+        self.raises = False
+        self._logged: set[tuple[str, type[Exception]]] = set()
+
+    def attempt(
+        self,
+        place: str,
+        faults: Counter[str],
+        function: Callable[_P, _T],
+        *args: _P.args,
+        **kwargs: _P.kwargs,
+    ) -> _T | None:
+        """Call the function and return its value, or None when it failed.
+
+        Args:
+            place: What was being done, for the log and the count.
+            faults: Where to count a failure, as ``"<place>: <error type>"``.
+            function: Called with the remaining arguments.
+        """
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:  # noqa: BLE001  # the only broad one: a fault stays ours
+            self.note(place, faults, error)
+            return None
+
+    async def attempt_async(
+        self, place: str, faults: Counter[str], function: Callable[[], Awaitable[_T]]
+    ) -> _T | None:
+        """Await what the function returns; None when it failed. Cancellation passes."""
+        try:
+            return await function()
+        except Exception as error:  # noqa: BLE001  # as above
+            self.note(place, faults, error)
+            return None
+
+    def note(self, place: str, faults: Counter[str], error: Exception) -> None:
+        """Count a fault, and log it when it is the first of its type at its place."""
+        if self.raises:
+            raise error
+        kind = type(error)
+        faults[f"{place}: {kind.__name__}"] += 1
+        if (place, kind) in self._logged:
+            return
+        self._logged.add((place, kind))
+        _LOGGER.warning(
+            "tracedance could not record (%s); the program goes on, further faults of this"
+            " kind are only counted",
+            place,
+            exc_info=error,
+        )
+
+
+GUARD: Final = Guard()

@@ -1,0 +1,113 @@
+"""Keep count of a run's turns and calls, and match executed calls to what the model asked for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from tracedance_sdk.recording.identifiers import new_call_id
+from tracedance_sdk.trace import BoundBy, Request, Role, bind
+
+
+class Place(NamedTuple):
+    """Where a call stands in its run.
+
+    Attributes:
+        index: Sequence number of the call in the run, from 0, in order of start.
+        turn: Index of the turn it belongs to.
+        call_id: Its id: as given, as requested, or fresh.
+        bound_by: How it was matched to a request; ``synthetic`` when nobody asked for it.
+    """
+
+    index: int
+    turn: int
+    call_id: str
+    bound_by: BoundBy | None
+
+
+class Ledger:
+    """The order of a run. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._calls = 0
+        self._turns = 0
+        self._open: int | None = None
+        self._of_user: int | None = None
+        self._requests: Sequence[Request] = ()
+        self._bound: set[int] = set()
+        self._used_ids: set[str] = set()
+
+    def add_turn(self, role: Role, requests: Sequence[Request]) -> int:
+        """Return the index of a new turn, which ends the one before it.
+
+        Args:
+            role: The agent's calls belong to an assistant turn until the next turn; a simulated
+                user's to a user turn.
+            requests: What the turn asks for, in the model's order.
+        """
+        with self._lock:
+            index = self._turns
+            self._turns += 1
+            self._open = index if role == "assistant" else None
+            self._of_user = index if role == "user" else None
+            self._requests = requests
+            self._bound = set()
+            return index
+
+    def place(self, name: str, call_id: str | None, key: Callable[[], str]) -> Place:
+        """Return the place of an agent's call that starts now.
+
+        Args:
+            name: The tool.
+            call_id: Its id, when the caller knows it.
+            key: Gives the canonical key; asked only when there are requests to compare with.
+        """
+        with self._lock:
+            index = self._calls
+            self._calls = index + 1
+            turn = self._open
+            if turn is None:
+                turn = self._open_synthetic()
+            elif len(self._bound) < len(self._requests):
+                found = bind(self._requests, self._bound, call_id=call_id, name=name, key=key())
+                if found is not None:
+                    position, bound_by = found
+                    self._bound.add(position)
+                    asked = self._requests[position].id
+                    return Place(index, turn, asked or call_id or new_call_id(), bound_by)
+            return Place(index, turn, call_id or new_call_id(), "synthetic")
+
+    def place_of_user(self, call_id: str | None) -> Place:
+        """Return the place of a simulated user's call: in the user's turn, if that is the last."""
+        with self._lock:
+            index = self._calls
+            self._calls = index + 1
+            turn = self._of_user if self._of_user is not None else self._open
+            if turn is None:
+                turn = self._open_synthetic()
+            return Place(index, turn, call_id or new_call_id(), "synthetic")
+
+    def _open_synthetic(self) -> int:
+        self._open = self._turns
+        self._turns += 1
+        self._of_user = None
+        self._requests = ()
+        self._bound = set()
+        return self._open
+
+    def place_inside(self, turn: int, call_id: str | None) -> Place:
+        """Return the place of a call made by another call, in that call's turn."""
+        with self._lock:
+            index = self._calls
+            self._calls = index + 1
+        return Place(index, turn, call_id or new_call_id(), None)
+
+    def claim(self, call_id: str) -> bool:
+        """Whether nobody claimed this id before; it is claimed now."""
+        with self._lock:
+            if call_id in self._used_ids:
+                return False
+            self._used_ids.add(call_id)
+            return True

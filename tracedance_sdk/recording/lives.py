@@ -1,0 +1,238 @@
+"""From the opening of a recorder to its closing, without the ways in which it is used."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import orjson
+from pydantic import ValidationError
+
+from tracedance_sdk.errors import JournalError, RecorderError
+from tracedance_sdk.recording.closing import CloseSummary, root_span, summary_of
+from tracedance_sdk.recording.failures import describe
+from tracedance_sdk.recording.guard import GUARD
+from tracedance_sdk.recording.lifecycle import prepare_process
+from tracedance_sdk.recording.opening import Description, open_run, outer_scope
+from tracedance_sdk.recording.options import PipelineOptions, pipeline_options
+from tracedance_sdk.recording.pools import POOL
+from tracedance_sdk.recording.reading import trace_of, traces_of
+from tracedance_sdk.recording.runs import Run
+from tracedance_sdk.recording.scopes import CURRENT, Scope, enclosing_open_scope, scope_in
+from tracedance_sdk.recording.snapshots import StateReader, StateWatch
+from tracedance_sdk.recording.turns import TurnLog
+from tracedance_sdk.recording.values import freeze
+from tracedance_sdk.trace import Outcome, invalid_trace
+
+if TYPE_CHECKING:
+    from tracedance_sdk.journal import SpanRecord
+    from tracedance_sdk.recording.providers import ProviderSpans
+    from tracedance_sdk.trace import Role, Trace
+
+
+class Plan(NamedTuple):
+    """What the arguments of a recorder ask for, checked.
+
+    Attributes:
+        description: What the run is.
+        pipeline: Arguments of `pipeline_options`.
+        tracer_provider: The user's own provider.
+        reader: Takes the state; None when there is no source.
+        state_changes: ``per_call`` reads the state after each call.
+    """
+
+    description: Description
+    pipeline: Mapping[str, Any]
+    tracer_provider: Any
+    reader: StateReader | None
+    state_changes: Literal["per_call"] | None
+
+
+class Life:
+    """One recorder's run: not begun, open, or ended.
+
+    Attributes:
+        run: The run; None before it has begun.
+        turns: Its turns as they are reported.
+        outcome: What the program said of the run as a whole.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._options: PipelineOptions | None = None
+        self._early_faults: Counter[str] = Counter()
+        self._otel_before: object = None
+        self.run: Run | None = None
+        self.turns: TurnLog | None = None
+        self.outcome: dict[str, Any] = {}
+
+    @property
+    def opened(self) -> Run:
+        """The run, open or ended.
+
+        Raises:
+            RecorderError: It has not begun.
+        """
+        if self.run is None:
+            raise RecorderError("the recorder was not opened; use it in a with statement")
+        return self.run
+
+    @property
+    def current(self) -> Run:
+        """The run, open.
+
+        Raises:
+            RecorderError: It has not begun, or has ended.
+        """
+        run = self.opened
+        if not run.is_open:
+            raise RecorderError("the recorder is closed; record inside its with statement")
+        return run
+
+    def begin(self, state: bytes | None) -> None:
+        """Open the run with the state before it.
+
+        Raises:
+            RecorderError: It was opened before.
+            InvalidOption: An option that cannot be used.
+        """
+        if self.run is not None:
+            raise RecorderError("the recorder was opened before; make a new one for a new run")
+        prepare_process()
+        outer = outer_scope()
+        spans = _spans(self._plan.tracer_provider, outer)
+        options = pipeline_options(
+            **self._plan.pipeline,
+            isolated=spans is None,
+            around=None if outer is None else outer.run.pipeline.options,
+        )
+        try:
+            pipeline = POOL.acquire(options)
+        except JournalError as error:
+            # No journal can be kept there; what happens is still recorded, in memory.
+            GUARD.note("journal", self._early_faults, error)
+            options = options._replace(journal=None)
+            pipeline = POOL.acquire(options)
+        self._options = options
+        run = open_run(self._plan.description, pipeline, outer=outer, spans=spans, state=state)
+        run.faults.update(self._early_faults)
+        self.run, self.turns = run, TurnLog(run)
+        if self._plan.state_changes and self._plan.reader is not None and state is not None:
+            run.watch = StateWatch(self._plan.reader, run.text)
+            run.watch.start(state)
+
+    def step_in(self) -> None:
+        """Make the run the current one of this context."""
+        root = self.opened.root
+        CURRENT.set(root)
+        if root.span is not None and root.run.spans is not None:
+            self._otel_before = root.run.spans.attach_root(root.span)
+
+    def stop(self) -> None:
+        """Take no more calls, and make the run around it the current one of this context."""
+        run = self.opened
+        run.shut()
+        current = CURRENT.get()
+        if current is not None and current.run is run:
+            CURRENT.set(enclosing_open_scope(run.outer))
+        if self._otel_before is not None and run.spans is not None:
+            run.spans.detach_root(run.root.span, self._otel_before)
+            self._otel_before = None
+
+    def end(self, state: bytes | None, error: BaseException | None) -> None:
+        """Put the end on record: the state after, and the exception that ended the run if any."""
+        run = self.opened
+        if self._options is None:
+            return
+        options, self._options = self._options, None
+        if error is not None:
+            failure = describe(error, run.faults)
+            said = {"type": failure.type, "message": run.words(failure.message)}
+            self.outcome.setdefault("error", said)
+        self.outcome.setdefault("ended", error is None)
+        record = GUARD.attempt("end", run.faults, self._root, state)
+        if record is not None:
+            run.write_span(record)
+            if run.spans is not None:
+                run.spans.end(run.root.span, record)
+        POOL.release(options)
+
+    def record_turn(self, role: Role, content: object, calls: Iterable[object], **of: Any) -> None:
+        """Record a turn; see `TraceRecorder.record_turn`."""
+        if self.current.is_open and self.turns is not None:
+            self.turns.record(role, content, calls, **of)
+
+    def set_outcome(self, **fields: Any) -> None:
+        """Keep what the program says of the run; see `TraceRecorder.set_outcome`."""
+        given = {key: value for key, value in fields.items() if value is not None}
+        try:
+            Outcome.model_validate(given)
+        except ValidationError as error:
+            raise invalid_trace(error, "outcome") from error
+        if self.current.is_open:
+            self.outcome |= orjson.loads(self.current.masked(freeze(given)))
+
+    def scope(self) -> Scope:
+        """Return the current scope if it is of this run, else the run itself."""
+        return scope_in(self.current)
+
+    def flush(self) -> None:
+        """Send what waits to be exported, for a bounded time."""
+        export = self.opened.pipeline.export
+        if export is not None:
+            export.flush()
+
+    async def flush_async(self) -> None:
+        """Send what waits to be exported, for a bounded time, while other tasks go on."""
+        export = self.opened.pipeline.export
+        if export is not None:
+            await export.flush_async()
+
+    def read_state(self) -> bytes | None:
+        """Return the state now, frozen; None without a source, or when it fails."""
+        reader, faults = self._plan.reader, self._faults
+        return None if reader is None else GUARD.attempt("state", faults, reader.read)
+
+    async def read_state_async(self) -> bytes | None:
+        """Return the state now, from a source that may have to be awaited."""
+        reader, faults = self._plan.reader, self._faults
+        return (
+            None
+            if reader is None
+            else await GUARD.attempt_async("state", faults, reader.read_async)
+        )
+
+    def traces(self) -> list[Trace]:
+        """Return the run's trace, then those of its sub-agents, in order of start."""
+        run = self.opened
+        return [self.trace(), *(trace for child in run.children for trace in traces_of(child))]
+
+    def trace(self) -> Trace:
+        """Return the run's trace as far as it has come; while it is open, with the state now."""
+        run = self.opened
+        if not run.is_open:
+            return trace_of(run)
+        return trace_of(run, self._root(self.read_state()))
+
+    def summary(self) -> CloseSummary:
+        """Return what became of the records so far."""
+        return summary_of(self.opened)
+
+    @property
+    def _faults(self) -> Counter[str]:
+        return self._early_faults if self.run is None else self.run.faults
+
+    def _root(self, state: bytes | None) -> SpanRecord:
+        waiting = [] if self.turns is None else self.turns.waiting
+        outcome = Outcome.model_validate(self.outcome) if self.outcome else None
+        return root_span(self.opened, state=state, outcome=outcome, waiting=waiting)
+
+
+def _spans(provider: Any, outer: Scope | None) -> ProviderSpans | None:
+    """Return what makes spans in the user's provider; a sub-agent's run uses its parent's."""
+    if provider is None:
+        return None if outer is None else outer.run.spans
+    from tracedance_sdk.recording.providers import ProviderSpans
+
+    return ProviderSpans(provider)

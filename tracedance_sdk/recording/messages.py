@@ -1,0 +1,122 @@
+"""Turns as a program reports them, made into turns of the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import orjson
+from pydantic import ValidationError
+
+from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.recording.identifiers import new_call_id
+from tracedance_sdk.recording.values import freeze
+from tracedance_sdk.trace import (
+    UNKNOWN,
+    Json,
+    Record,
+    Request,
+    Role,
+    Turn,
+    call_key,
+    invalid_trace,
+    plain,
+)
+
+ORIGINS: Final[dict[Role, str]] = {"user": "human", "system": "harness", "assistant": "agent"}
+"""Who writes the turns of a role unless the program says otherwise."""
+
+_PARTS: Final = ("text", "reasoning", "media")
+
+
+def turn_document(role: Role, content: object, calls: Iterable[object], **facts: Any) -> bytes:
+    """Return the document of a turn as JSON, frozen now.
+
+    Args:
+        role: Of the turn.
+        content: Text, a part, or a list of them; None for no words. A part is one of ours or its
+            document; an object of another type is kept as media.
+        calls: What the turn asks for: calls of ours, or objects with ``name``, ``arguments`` and,
+            if known, ``id`` and ``raw_arguments``.
+        facts: Further fields of the turn; None leaves one out.
+
+    Raises:
+        InvalidOption: A role or call that cannot be used.
+    """
+    if role not in ORIGINS:
+        raise InvalidOption(f"role={role!r} is none of {', '.join(ORIGINS)}")
+    document: dict[str, Any] = {
+        "index": 0,
+        "role": role,
+        "origin": facts.pop("origin", None) or ORIGINS[role],
+        "content": [_part(part) for part in _listed(content)],
+        "calls": [_requested(call, place) for place, call in enumerate(calls)],
+    }
+    document |= {key: _plain(value) for key, value in facts.items() if value is not None}
+    return freeze(document)
+
+
+def turn_of(data: bytes) -> Turn:
+    """Build the turn of a document.
+
+    Raises:
+        InvalidTrace: A field of it has a wrong type.
+    """
+    try:
+        return Turn.model_validate(orjson.loads(data))
+    except ValidationError as error:
+        raise invalid_trace(error, "turn") from error
+
+
+def requests_of(data: bytes) -> list[Request]:
+    """Return what a turn's document asks for, for binding."""
+    return [
+        Request(call["id"], call["name"], call_key(call["name"], call.get("arguments")))
+        for call in orjson.loads(data)["calls"]
+    ]
+
+
+def now() -> datetime:
+    """Return the time in UTC."""
+    return datetime.now(UTC)
+
+
+def _listed(content: object) -> list[object]:
+    if content is None:
+        return []
+    if isinstance(content, (list, tuple)):
+        return list(content)
+    return [content]
+
+
+def _part(part: object) -> Json:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    document = _plain(part)
+    if isinstance(document, Mapping) and document.get("type") in _PARTS:
+        return document
+    return {"type": "media", "data": document}
+
+
+def _requested(call: object, place: int) -> dict[str, Json]:
+    fields = _plain(call)
+    if not isinstance(fields, Mapping):
+        names = ("id", "name", "arguments", "raw_arguments")
+        fields = {name: getattr(call, name) for name in names if hasattr(call, name)}
+    if not isinstance(fields.get("name"), str):
+        raise InvalidOption(f"calls[{place}]={call!r} has no name; give name and arguments")
+    found: dict[str, Json] = {
+        "index": place,
+        "id": fields.get("id") or new_call_id(),
+        "name": fields["name"],
+    }
+    if "arguments" in fields and fields["arguments"] is not UNKNOWN:
+        found["arguments"] = fields["arguments"]
+    if fields.get("raw_arguments") is not None:
+        found["raw_arguments"] = fields["raw_arguments"]
+    return found
+
+
+def _plain(value: object) -> Any:
+    return plain(value) if isinstance(value, Record) else value

@@ -1,0 +1,149 @@
+"""What a recorder does with its records, worked out from all the places that can say so."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, TypeVar
+
+from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.recording.redaction import Redactor
+from tracedance_sdk.settings import read_setting, read_text
+
+Durability = Literal["os", "fsync"]
+_T = TypeVar("_T")
+
+_CAPTURED: Final = frozenset({"span_only", "span_and_event", "true"})
+
+defaults: Final[dict[str, Any]] = {}
+"""What `configure` was given, by argument."""
+
+
+class PipelineOptions(NamedTuple):
+    """What decides whether two recorders share a pipeline.
+
+    Attributes:
+        journal: Absolute path of the journal's folder; None keeps records in memory.
+        durability: What a written record survives.
+        exporter: ``otlp``, ``console``, a span exporter, or None.
+        redaction: True, False, or a redactor.
+        exports_content: Whether exported spans hold content.
+    """
+
+    journal: str | None
+    durability: Durability
+    exporter: Any
+    redaction: bool | Redactor
+    exports_content: bool
+
+
+def pipeline_options(
+    *,
+    journal: str | os.PathLike[str] | Literal[False] | None,
+    durability: Durability | None,
+    exporter: Any,
+    redaction: bool | Redactor | None,
+    content: Literal["on", "off"] | None,
+    isolated: bool,
+    around: PipelineOptions | None,
+) -> PipelineOptions:
+    """Work out the options: argument, else enclosing recorder, `configure`, environment, default.
+
+    Args:
+        journal: A folder; False for none.
+        durability: See `PipelineOptions`.
+        exporter: ``otlp``, ``console``, an object with ``export``; False or ``none`` for none.
+        redaction: See `PipelineOptions`.
+        content: Whether exported spans hold content.
+        isolated: No provider of the user's takes the spans, so that OpenTelemetry's own
+            endpoint variables may ask for export.
+        around: Of the enclosing recorder.
+
+    Raises:
+        InvalidOption: A value that cannot be used.
+    """
+    if around is not None:
+        inherited: Mapping[str, Any] = around._asdict()
+    else:
+        inherited = {
+            "journal": _folder(_first(defaults.get("journal"), read_text("journal"))),
+            "durability": _first(defaults.get("durability"), read_text("durability")),
+            "exporter": _exporter(_first(defaults.get("exporter"), _exporter_asked_for(isolated))),
+            "redaction": _first(defaults.get("redaction"), read_setting("redaction")),
+            "exports_content": _exports_content(defaults.get("content")),
+        }
+    return PipelineOptions(
+        journal=inherited["journal"] if journal is None else _folder(journal),
+        durability=_checked_durability(_first(durability, inherited["durability"])),
+        exporter=inherited["exporter"] if exporter is None else _exporter(exporter),
+        redaction=_checked_redaction(_first(redaction, inherited["redaction"])),
+        exports_content=(
+            inherited["exports_content"] if content is None else _exports_content(content)
+        ),
+    )
+
+
+def _first(given: _T | None, otherwise: Any) -> Any:
+    return otherwise if given is None else given
+
+
+def _folder(journal: str | os.PathLike[str] | Literal[False] | None) -> str | None:
+    if journal is None or journal is False:
+        return None
+    try:
+        path = Path(journal).absolute()
+    except (TypeError, ValueError) as error:
+        raise InvalidOption(f"journal={journal!r} is no folder's path; give one") from error
+    if "\0" in str(path):
+        raise InvalidOption(f"journal={journal!r} is no folder's path; remove the NUL")
+    if path.exists() and not path.is_dir():
+        raise InvalidOption(f"journal={str(journal)!r} is a file; give a folder")
+    return str(path)
+
+
+def _exporter(exporter: Any) -> Any:
+    if exporter is None or exporter is False or exporter == "none":
+        return None
+    if exporter in ("otlp", "console") or callable(getattr(exporter, "export", None)):
+        return exporter
+    raise InvalidOption(
+        f"exporter={exporter!r} is neither 'otlp', 'console', 'none' nor an object with export()"
+    )
+
+
+def _exporter_asked_for(isolated: bool) -> Any:  # one obvious argument
+    if not isolated:
+        return None
+    named = read_text("exporter")
+    if named is not None:
+        return named
+    asked = read_text("otlp_traces_endpoint") or read_text("otlp_endpoint")
+    return "otlp" if asked else None
+
+
+def _exports_content(content: str | None) -> bool:
+    captured = read_text("capture_content")
+    if captured is not None:
+        return captured in _CAPTURED
+    content = content if content is not None else read_text("content")
+    if content not in ("on", "off"):
+        raise InvalidOption(f"content={content!r} is neither 'on' nor 'off'")
+    return content == "on"
+
+
+def _checked_durability(durability: Any) -> Durability:
+    if durability == "os" or durability == "fsync":  # noqa: PLR1714  # narrows the type
+        return "fsync" if durability == "fsync" else "os"
+    raise InvalidOption(f"durability={durability!r} is neither 'os' nor 'fsync'")
+
+
+def _checked_redaction(redaction: Any) -> bool | Redactor:
+    if isinstance(redaction, bool):
+        return redaction
+    if callable(getattr(redaction, "redact", None)):
+        found: Redactor = redaction
+        return found
+    raise InvalidOption(
+        f"redaction={redaction!r} is neither True, False nor an object with redact(data)"
+    )

@@ -1,0 +1,92 @@
+"""What the records of equal recorders go through together: redaction, journal, exporter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tracedance_sdk.recording.evidence import Evidence, JournalEvidence, MemoryEvidence
+from tracedance_sdk.recording.options import PipelineOptions
+from tracedance_sdk.recording.pseudonyms import redaction_key
+from tracedance_sdk.recording.redaction import SecretRedactor
+from tracedance_sdk.settings import read_text
+
+if TYPE_CHECKING:
+    from tracedance_sdk.journal import JournalWriter
+    from tracedance_sdk.recording.exporting import Export
+
+
+class Pipeline:
+    """The way of a run's records.
+
+    Attributes:
+        options: What it was opened with; holds the exporter and redactor given.
+        redact: Masks secrets in JSON bytes; None when redaction is off.
+        journal: Writes records to disk; None keeps them in memory.
+        export: Sends ended spans away; None sends nothing.
+    """
+
+    def __init__(
+        self,
+        options: PipelineOptions,
+        *,
+        redact: Callable[[bytes], bytes] | None,
+        journal: JournalWriter | None,
+        export: Export | None,
+    ) -> None:
+        self.options = options
+        self.redact = redact
+        self.journal = journal
+        self.export = export
+
+    def evidence(self, otel_trace_id: str) -> Evidence:
+        """Return where one run keeps its records."""
+        if self.journal is None:
+            return MemoryEvidence()
+        return JournalEvidence(self.journal, otel_trace_id)
+
+    def close(self) -> None:
+        """Close the journal and the exporter; what waits to be exported is sent if time allows."""
+        try:
+            if self.journal is not None:
+                self.journal.close()
+        finally:
+            if self.export is not None:
+                self.export.close()
+
+
+def open_pipeline(options: PipelineOptions) -> Pipeline:
+    """Open what the options ask for.
+
+    Raises:
+        JournalError: The redaction key beside the journal cannot be used.
+    """
+    return Pipeline(
+        options,
+        redact=_redact(options),
+        journal=None if options.journal is None else _journal(options, options.journal),
+        export=None if options.exporter is None else _export(options),
+    )
+
+
+def _redact(options: PipelineOptions) -> Callable[[bytes], bytes] | None:
+    if options.redaction is False:
+        return None
+    if options.redaction is True:
+        return SecretRedactor(key=redaction_key(options.journal)).redact
+    return options.redaction.redact
+
+
+def _journal(options: PipelineOptions, folder: str) -> JournalWriter:
+    from tracedance_sdk.journal import JournalWriter
+
+    key = read_text("journal_key")
+    return JournalWriter(
+        folder, key=None if key is None else key.encode(), durability=options.durability
+    )
+
+
+def _export(options: PipelineOptions) -> Export:
+    from tracedance_sdk.recording.exporting import open_export
+
+    return open_export(options.exporter, with_content=options.exports_content)

@@ -1,0 +1,31 @@
+"""Make traces of the records of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tracedance_sdk.journal import SpanRecord
+from tracedance_sdk.otel import assemble
+from tracedance_sdk.recording.runs import Run
+from tracedance_sdk.trace import Trace
+
+
+def trace_of(run: Run, root: SpanRecord | None = None) -> Trace:
+    """Return the trace of a run, without those of its sub-agents.
+
+    Args:
+        run: The run.
+        root: Its root span as of now, while it is open.
+    """
+    records = run.evidence.records()
+    if root is not None:
+        records.append(root)
+    traces = assemble(records, blobs=run.evidence.get_blob)
+    return next(trace for trace in traces if trace.id == run.identity.trace_id)
+
+
+def traces_of(run: Run) -> Iterator[Trace]:
+    """Yield the traces of a run and of its sub-agents, in order of start."""
+    yield trace_of(run)
+    for child in run.children:
+        yield from traces_of(child)

@@ -1,0 +1,168 @@
+"""One open run: its identity, its place among other runs, and the way of its records."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import orjson
+
+from tracedance_sdk.journal import Attributes, EvidenceRecord, Link, SpanRecord
+from tracedance_sdk.recording.evidence import BLOB_BYTES, Evidence
+from tracedance_sdk.recording.guard import GUARD
+from tracedance_sdk.recording.ledger import Ledger
+from tracedance_sdk.recording.scopes import Scope, open_runs
+from tracedance_sdk.recording.values import freeze
+
+if TYPE_CHECKING:
+    from tracedance_sdk.recording.pipeline import Pipeline
+    from tracedance_sdk.recording.providers import ProviderSpans
+    from tracedance_sdk.recording.snapshots import StateWatch
+    from tracedance_sdk.recording.wrappers import Tool
+
+UNCHECKED: Final = b'"[MASKED:unchecked:]"'
+"""Stands for a value that the redactor failed to look at."""
+
+NOT_KEPT: Final = '{"$type":"blob","$repr":"a large value that could not be stored"}'
+
+
+class Identity(NamedTuple):
+    """Who a run is: ids, and where it stands in OpenTelemetry.
+
+    Attributes:
+        trace_id: Of our trace.
+        otel_trace_id: Of the OpenTelemetry trace it is part of.
+        span_id: Of its root span.
+        parent_span_id: Of the span it was started in, in the same OpenTelemetry trace.
+        parent_trace_id: Our trace that started this one, for a sub-agent.
+        parent_call_id: The call in it that did.
+        links: To the span around an isolated run.
+    """
+
+    trace_id: str
+    otel_trace_id: str
+    span_id: str
+    parent_span_id: str | None = None
+    parent_trace_id: str | None = None
+    parent_call_id: str | None = None
+    links: tuple[Link, ...] = ()
+
+
+class Run:
+    """What one recorder records between its opening and its closing.
+
+    Attributes:
+        identity: Its ids.
+        name: Of the agent.
+        start_ns: When it began, in nanoseconds since the epoch.
+        attributes: What its start record says.
+        root: The scope of calls made directly in the run.
+        outer: The scope the run was opened in, or None.
+        ledger: Its turns and calls in order.
+        spans: Makes real spans in the user's own provider; None when isolated.
+        is_open: Whether calls are still taken.
+        written: Records kept so far.
+        faults: Faults of the recorder in this run, by place and type.
+        unattributed: Calls that might have been this run's and joined none, by reason.
+        children: Runs of sub-agents, in order of start.
+        tools: Decorated functions called in the run, by tool name.
+        watch: Takes the change of state of each call; None when not asked for.
+    """
+
+    def __init__(
+        self,
+        identity: Identity,
+        *,
+        name: str,
+        start_ns: int,
+        pipeline: Pipeline,
+        outer: Scope | None = None,
+        spans: ProviderSpans | None = None,
+        span: object = None,
+    ) -> None:
+        self.identity = identity
+        self.otel_trace_id = identity.otel_trace_id
+        self.name = name
+        self.start_ns = start_ns
+        self.attributes: Attributes = {}
+        self.pipeline = pipeline
+        self.evidence: Evidence = pipeline.evidence(identity.otel_trace_id)
+        self.outer = outer
+        self.spans = spans
+        self.root = Scope(self, identity.span_id, span=span)
+        self.ledger = Ledger()
+        self.is_open = False
+        self.written = 0
+        self.faults: Counter[str] = Counter()
+        self.unattributed: Counter[str] = Counter()
+        self.children: list[Run] = []
+        self.tools: dict[str, Tool] = {}
+        self.watch: StateWatch | None = None
+        self._counting = threading.Lock()
+        self._redact = pipeline.redact
+        self._export = pipeline.export
+
+    def open(self) -> None:
+        """Take calls from now on."""
+        self.is_open = True
+        open_runs[self] = threading.get_ident()
+        if self.outer is not None:
+            self.outer.run.children.append(self)
+
+    def shut(self) -> None:
+        """Take no more calls."""
+        self.is_open = False
+        open_runs.pop(self, None)
+
+    def write(self, record: EvidenceRecord) -> None:
+        """Keep a record; a fault in doing so is counted and never raised."""
+        GUARD.attempt("write", self.faults, self._keep, record)
+
+    def write_span(self, record: SpanRecord) -> None:
+        """Keep an ended span and hand it to the exporter, when there is one."""
+        GUARD.attempt("write", self.faults, self._keep, record)
+        if self._export is not None:
+            GUARD.attempt("export", self.faults, self._export.add, record)
+
+    def _keep(self, record: EvidenceRecord) -> None:
+        self.evidence.append(record)
+        with self._counting:
+            self.written += 1
+
+    def text(self, data: bytes) -> str:
+        """Return JSON as it may be written: secrets masked, a large value as a stub.
+
+        Args:
+            data: JSON of the value, just frozen.
+        """
+        if self._redact is not None:
+            data = GUARD.attempt("redaction", self.faults, self._redact, data) or UNCHECKED
+        if len(data) > BLOB_BYTES:
+            return self._as_blob(data)
+        return data.decode()
+
+    def masked(self, data: bytes) -> bytes:
+        """Return JSON with its secrets masked."""
+        if self._redact is None:
+            return data
+        return GUARD.attempt("redaction", self.faults, self._redact, data) or UNCHECKED
+
+    def stubbed(self, attributes: Attributes) -> Attributes:
+        """Return attributes, already masked, with large JSON texts in them as stubs."""
+        return {
+            key: self._as_blob(value.encode())
+            if isinstance(value, str) and len(value) > BLOB_BYTES
+            else value
+            for key, value in attributes.items()
+        }
+
+    def words(self, text: str) -> str:
+        """Return plain text (a message, a name, a prompt) with its secrets masked."""
+        return str(orjson.loads(self.masked(freeze(text))))
+
+    def _as_blob(self, data: bytes) -> str:
+        digest = GUARD.attempt("blob", self.faults, self.evidence.put_blob, data)
+        if digest is None:
+            return NOT_KEPT
+        return f'{{"$blob":"sha256:{digest}","$size":{len(data)}}}'

@@ -1,0 +1,180 @@
+"""The decorator for tools: every use of the function becomes a call of the current run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import Any, ParamSpec, TypeVar, overload
+
+from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.recording.arguments import ArgumentPlan
+from tracedance_sdk.recording.calls import OpenCall, start_call
+from tracedance_sdk.recording.dispatching import Dispatcher
+from tracedance_sdk.recording.driving import UNRECORDED, Operation
+from tracedance_sdk.recording.functions import name_of
+from tracedance_sdk.recording.guard import GUARD
+from tracedance_sdk.recording.scopes import Scope, find_scope, open_runs
+from tracedance_sdk.recording.streams import Reduce, StreamCall
+from tracedance_sdk.recording.wrappers import Recorded
+from tracedance_sdk.trace import Effect, Kind
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+@overload
+def tool(function: Callable[_P, _T], /) -> Callable[_P, _T]: ...
+
+
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    effect: Effect | None = None,
+    kind: Kind | None = None,
+    ignore: Collection[str] = (),
+    reduce: Reduce | None = None,
+    max_items: int = 1000,
+) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]: ...
+
+
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    effect: Effect | None = None,
+    kind: Kind | None = None,
+    ignore: Collection[str] = (),
+    reduce: Reduce | None = None,
+    max_items: int = 1000,
+) -> Any:
+    """Record every use of a function as a call of the run it happens in.
+
+    Works on plain functions, coroutines, generators of both kinds, methods, classmethods,
+    staticmethods, partials and callable objects, above or below other decorators. The function
+    keeps its behaviour: values, exceptions, laziness, signature, pickling and copying. Outside a
+    run it costs one look at a dictionary.
+
+    A generator is one call. It starts when its first item is asked for and ends when it is
+    exhausted; when it is dropped before, the call is *interrupted*. Its result is the list of its
+    items.
+
+    Args:
+        function: The tool, when the decorator is used bare.
+        name: What the call is named; None means the function's name.
+        effect: What a use does to the world (``pure``, ``read``, ``write``, ``terminal``).
+        kind: What sort of tool it is (``shell``, ``search``, ``send``, ...).
+        ignore: Parameters left out of the record, such as connections.
+        reduce: For generators: makes one result of the list of all items.
+        max_items: For generators without `reduce`: further items are not recorded, and the
+            result is marked as truncated.
+
+    Raises:
+        InvalidOption: `max_items` is negative, or `function` is not callable.
+
+    Example:
+        >>> @tool(effect="write", ignore=("session",))
+        ... def send_email(session, to: str, body: str) -> dict:
+        ...     return {"sent": True}
+    """
+    decoration = ToolDecoration(
+        name=name, effect=effect, kind=kind, ignore=ignore, reduce=reduce, max_items=max_items
+    )
+    return decoration.around if function is None else decoration.around(function)
+
+
+class ToolDecoration:
+    """The options of one use of `tool`, and what it does with a function."""
+
+    def __init__(
+        self,
+        *,
+        name: str | None,
+        effect: Effect | None,
+        kind: Kind | None,
+        ignore: Collection[str],
+        reduce: Reduce | None,
+        max_items: int,
+    ) -> None:
+        if max_items < 0:
+            raise InvalidOption(f"max_items={max_items!r} is negative; give 0 or more")
+        self.name = name
+        self.effect = effect
+        self.kind = kind
+        self.ignore = (ignore,) if isinstance(ignore, str) else tuple(ignore)
+        self.reduce = reduce
+        self.max_items = max_items
+
+    def around(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the recorded function."""
+        if not callable(function) and not isinstance(function, (classmethod, staticmethod)):
+            raise InvalidOption(f"{function!r} is not callable; put the decorator on a function")
+        return Recorded(function, Tool(self, function).run)
+
+
+class Tool:
+    """A function that is recorded as a tool.
+
+    Attributes:
+        name: What its calls are named.
+        function: As it was decorated.
+        decoration: The options it was decorated with.
+    """
+
+    def __init__(self, decoration: ToolDecoration, function: Callable[..., Any]) -> None:
+        self.decoration = decoration
+        self.function = function
+        self.name = decoration.name or name_of(function)
+        self._prepared: tuple[Dispatcher, ArgumentPlan] | None = None
+
+    def run(
+        self,
+        wrapped: Callable[..., Any],
+        instance: object,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """Call the function, in a call of the current run if there is one."""
+        if not open_runs:
+            return wrapped(*args, **kwargs)
+        scope = find_scope()
+        if scope is None:
+            return wrapped(*args, **kwargs)
+        dispatcher, plan = self._prepared or self._prepare()
+        begin = partial(self._begin, scope, plan, args, kwargs, instance is not None)
+        return dispatcher.run(begin, wrapped, args, kwargs)
+
+    def _prepare(self) -> tuple[Dispatcher, ArgumentPlan]:
+        plan = ArgumentPlan(self.function, ignore=self.decoration.ignore)
+        self._prepared = Dispatcher(self.function), plan
+        return self._prepared
+
+    def _begin(
+        self,
+        scope: Scope,
+        plan: ArgumentPlan,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        bound: bool,
+    ) -> Operation:
+        faults = scope.run.faults
+        return GUARD.attempt("start", faults, self._start, scope, plan, args, kwargs, bound) or (
+            UNRECORDED
+        )
+
+    def _start(
+        self,
+        scope: Scope,
+        plan: ArgumentPlan,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        bound: bool,
+    ) -> OpenCall:
+        scope.run.tools[self.name] = self
+        arguments = plan.bind(args, kwargs, bound=bound)
+        if self._prepared is None or not self._prepared[0].makes_items:
+            return start_call(scope, self.name, arguments)
+        call = start_call(scope, self.name, arguments, form=StreamCall)
+        call.collect(self.decoration.reduce, self.decoration.max_items)
+        return call

@@ -1,0 +1,84 @@
+"""The turns of a run as the program reports them, each on record before the next thing happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from time import time_ns
+from typing import TYPE_CHECKING, Any
+
+from tracedance_sdk.journal import CLIENT, Attributes, EventRecord, SpanRecord
+from tracedance_sdk.otel import CHAT, TURN, turn_attributes
+from tracedance_sdk.recording.guard import GUARD
+from tracedance_sdk.recording.identifiers import new_span_id
+from tracedance_sdk.recording.messages import now, requests_of, turn_document, turn_of
+
+if TYPE_CHECKING:
+    from tracedance_sdk.recording.runs import Run
+    from tracedance_sdk.trace import Role, Turn
+
+
+class TurnLog:
+    """Records turns.
+
+    Attributes:
+        waiting: Turns since the last chat span; the next one brings them along.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self.waiting: list[Turn] = []
+
+    def record(self, role: Role, content: object, calls: Iterable[object], **facts: Any) -> None:
+        """Record a turn that has happened.
+
+        Raises:
+            InvalidOption: A role or call that cannot be used.
+            InvalidTrace: Another field of a wrong type.
+        """
+        if facts.get("started_at") is None:
+            facts["started_at"] = now()
+        data = turn_document(role, content, calls, **facts)
+        requests = requests_of(data)
+        turn = turn_of(self._run.masked(data))
+        index = self._run.ledger.add_turn(turn.role, requests)
+        turn = turn.model_copy(update={"index": index})
+        GUARD.attempt("turn", self._run.faults, self._write, turn)
+
+    def _write(self, turn: Turn) -> None:
+        run = self._run
+        if turn.role != "assistant":
+            attributes = run.stubbed(turn_attributes(turn))
+            self.waiting.append(turn)
+            span_id = run.identity.span_id
+            run.write(EventRecord(TURN, run.otel_trace_id, span_id, time_ns(), attributes))
+            return
+        attributes = run.stubbed(turn_attributes(turn, before=self.waiting))
+        self.waiting = []
+        self._write_chat(turn, attributes)
+
+    def _write_chat(self, turn: Turn, attributes: Attributes) -> None:
+        run = self._run
+        start_ns = _ns(turn.started_at)
+        end_ns = max(start_ns, _ns(turn.ended_at))
+        name = CHAT if turn.model is None else f"{CHAT} {turn.model}"
+        span = None
+        if run.spans is not None:
+            span = run.spans.start(name, attributes, run.root, start_ns, CLIENT)
+        record = SpanRecord(
+            name,
+            run.otel_trace_id,
+            new_span_id() if run.spans is None else run.spans.span_id(span),
+            run.identity.span_id,
+            CLIENT,
+            start_ns,
+            end_ns,
+            attributes,
+        )
+        run.write_span(record)
+        if run.spans is not None:
+            run.spans.end(span, record)
+
+
+def _ns(moment: datetime | None) -> int:
+    return time_ns() if moment is None else int(moment.timestamp() * 1e6) * 1000

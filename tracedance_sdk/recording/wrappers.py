@@ -1,0 +1,63 @@
+"""The function that a decorator returns: it behaves as the one it was put on."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import wrapt
+
+
+class Decoration(Protocol):
+    """What a decorator does with a function; kept with it, to do the same to another."""
+
+    def around(self, function: Callable[..., Any], /) -> Callable[..., Any]:
+        """Decorate a function."""
+
+
+class BoundRecorded(wrapt.BoundFunctionWrapper):
+    """A recorded function as attribute access gives it, bound to an instance or class."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        owner = self._self_owner if self._self_instance is None else self._self_instance
+        return getattr, (owner, self.__name__)
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if self._self_instance is None or self._self_binding in ("classmethod", "staticmethod"):
+            return self
+        return getattr(copy.deepcopy(self._self_instance, memo), self.__name__)
+
+
+class Recorded(wrapt.FunctionWrapper):
+    """A recorded function. Pickled by reference and copied as itself, as functions are."""
+
+    __bound_function_wrapper__ = BoundRecorded
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        name = getattr(self, "__qualname__", None)
+        if name is not None and _lookup(self.__module__, name) is self:
+            return name
+        decoration: Decoration = self._self_wrapper.__self__.decoration
+        return _decorate_again, (self.__wrapped__, decoration)
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self
+
+
+def _decorate_again(function: Callable[..., Any], decoration: Decoration) -> Callable[..., Any]:
+    return decoration.around(function)
+
+
+def _lookup(module: str | None, qualified_name: str) -> object:
+    found: object = sys.modules.get(module or "")
+    for part in qualified_name.split("."):
+        found = getattr(found, part, None)
+    return found
