@@ -51,14 +51,19 @@ def _unwritable(document: dict[str, Any]) -> Problem | None:
     pending: list[tuple[str, object]] = [("$", document)]
     while pending:
         path, item = pending.pop()
+        odd: list[object] = []
         if isinstance(item, dict):
+            odd = [key for key in item if not (isinstance(key, str) and _is_scalar(key))]
             pending.extend((f"{path}.{key}", value) for key, value in item.items())
-            item = next((key for key in item if not isinstance(key, str)), None)
         elif isinstance(item, (list, tuple)):
             pending.extend((f"{path}[{index}]", value) for index, value in enumerate(item))
-            continue
-        if not _is_scalar(item):
-            return Problem(f"{shown(item)} of type {type(item).__name__} is no JSON value", path)
+        elif not _is_scalar(item):
+            odd = [item]
+        if odd:
+            kind = "key" if isinstance(item, dict) else "value"
+            return Problem(
+                f"{shown(odd[0])} of type {type(odd[0]).__name__} is no JSON {kind}", path
+            )
     return None
 
 
@@ -108,12 +113,20 @@ def build(fields: dict[str, Any], where: str) -> Trace:
 def invalid_trace(error: ValidationError, where: str) -> InvalidTrace:
     """Turn pydantic's findings into ours, as ``what @ $.path``."""
     problems = [
-        Problem(_what(item), path_text(item["loc"]))
+        Problem(_what(item), path_text(_location(item["loc"])))
         for item in error.errors(include_url=False, include_context=False)[:_MOST_PROBLEMS]
     ]
     rest = error.error_count() - 1
     more = f" (and {rest} more)" if rest else ""
     return InvalidTrace(f"{where}: {problems[0]}{more}", problems=problems)
+
+
+def _location(steps: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """Return pydantic's location without the tag of the union that a content part is."""
+    if "content" in steps:
+        tag = steps.index("content") + 2
+        return steps[:tag] + steps[tag + 1 :]
+    return steps
 
 
 def _what(item: Any) -> str:

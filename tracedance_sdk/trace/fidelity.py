@@ -139,8 +139,8 @@ def _fit_for(trace: Trace, kinds: set[str]) -> tuple[Fitness, ...]:
     fit: list[Fitness] = ["reading"] if trace.turns else []
     if not kinds & {"arguments_unknown", "content_off", "record_lost"}:
         fit.append("grading")
-        if trace.final_state is not UNKNOWN:
-            fit.append("state_grading")
+    if trace.final_state is not UNKNOWN:
+        fit.append("state_grading")
     asked = any(turn.role == "assistant" and not turn.synthetic for turn in trace.turns)
     whole = not kinds & {"result_missing", "result_truncated", "value_elsewhere", "content_off"}
     if asked and whole:
