@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from tracedance_sdk._lazy import lazy_face
 
 if TYPE_CHECKING:
-    from tracedance_sdk.formats.collecting import GROUP, collect_paths, load_collectors
+    from tracedance_sdk.formats.collecting import (
+        GROUP,
+        TraceSource,
+        collect_paths,
+        collect_source,
+        find_sources,
+        load_collectors,
+    )
     from tracedance_sdk.formats.importing import Collected, Collector, ImportProblem
     from tracedance_sdk.formats.openai_chat import (
         messages_from_trace,
@@ -41,8 +48,11 @@ __all__ = [
     "Outline",
     "Place",
     "ResultMark",
+    "TraceSource",
     "collect_paths",
+    "collect_source",
     "documents",
+    "find_sources",
     "is_traceeval",
     "load_collectors",
     "load_trace",
@@ -65,7 +75,14 @@ __all__ = [
 __getattr__, __dir__ = lazy_face(
     __name__,
     {
-        "collecting": ("GROUP", "collect_paths", "load_collectors"),
+        "collecting": (
+            "GROUP",
+            "TraceSource",
+            "collect_paths",
+            "collect_source",
+            "find_sources",
+            "load_collectors",
+        ),
         "importing": ("Collected", "Collector", "ImportProblem"),
         "openai_chat": (
             "messages_from_trace",

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats.importing import Collected, Collector, ImportProblem
@@ -66,11 +66,41 @@ def collect_paths(
         A trace or a problem, with its source.
     """
     readers = load_collectors() if collectors is None else tuple(collectors)
+    for source in find_sources(paths, collectors=readers):
+        yield from collect_source(source, collectors=readers, max_file_bytes=max_file_bytes)
+
+
+class TraceSource(NamedTuple):
+    """A file, or a folder that is one source as a whole, such as a journal.
+
+    Attributes:
+        is_named: The caller named it, so that a source nobody recognises is a problem.
+    """
+
+    path: Path
+    is_named: bool
+
+
+def find_sources(
+    paths: Iterable[str | os.PathLike[str]], *, collectors: Sequence[Collector] | None = None
+) -> Iterator[TraceSource]:
+    """Yield what `collect_paths` would read, unread: for those who share out the work."""
+    readers = load_collectors() if collectors is None else tuple(collectors)
     seen: set[tuple[int, int]] = set()
     for path in paths:
-        where = Path(path)
-        for source, is_named in _sources(where, readers, seen, is_named=True):
-            yield from _collect(source, readers, is_named=is_named, limit=max_file_bytes)
+        for where, is_named in _sources(Path(path), readers, seen, is_named=True):
+            yield TraceSource(where, is_named)
+
+
+def collect_source(
+    source: TraceSource,
+    *,
+    collectors: Sequence[Collector] | None = None,
+    max_file_bytes: int = MAX_FILE_BYTES,
+) -> Iterator[Collected]:
+    """Yield the traces and problems of one source, as `collect_paths` does."""
+    readers = load_collectors() if collectors is None else tuple(collectors)
+    yield from _collect(source.path, readers, is_named=source.is_named, limit=max_file_bytes)
 
 
 def _sources(
