@@ -12,7 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tracedance_sdk.errors import TraceDanceError
+from tracedance_sdk.errors import TraceDanceError, UnreadableFile
 from tracedance_sdk.formats.importing import Collected, Collector, ImportProblem
 from tracedance_sdk.formats.opening import HEAD_BYTES, MAX_UNPACKED_BYTES, read_head
 from tracedance_sdk.trace import MAX_FILE_BYTES, Trace, check_file
@@ -88,8 +88,7 @@ def find_sources(
     readers = load_collectors() if collectors is None else tuple(collectors)
     seen: set[tuple[int, int]] = set()
     for path in paths:
-        for where, is_named in _sources(Path(path), readers, seen, is_named=True):
-            yield TraceSource(where, is_named)
+        yield from _sources(Path(path), readers, seen)
 
 
 def collect_source(
@@ -104,28 +103,47 @@ def collect_source(
 
 
 def _sources(
-    path: Path, readers: Sequence[Collector], seen: set[tuple[int, int]], *, is_named: bool
-) -> Iterator[tuple[Path, bool]]:
-    """Yield files, and folders that are one source, below a path."""
-    if not path.is_dir():
-        yield path, is_named
-        return
-    status = path.stat()
+    named: Path, readers: Sequence[Collector], seen: set[tuple[int, int]]
+) -> Iterator[TraceSource]:
+    pending = [named]
+    while pending:
+        path = pending.pop()
+        if not path.is_dir():
+            yield TraceSource(path, is_named=path is named)
+        elif _is_new(path, seen):
+            owner = next((reader for reader in readers if _sniffs(reader, path, b"")), None)
+            if owner is not None:
+                yield TraceSource(path, is_named=path is named)
+            try:
+                entries = sorted(path.iterdir(), reverse=True)
+            except OSError:
+                # Reading it as a source says why it cannot be read.
+                yield TraceSource(path, is_named=True)
+                continue
+            pending.extend(
+                entry
+                for entry in entries
+                if not entry.name.startswith(".") and not _belongs_to(owner, entry)
+            )
+
+
+def _is_new(folder: Path, seen: set[tuple[int, int]]) -> bool:
+    status = folder.stat()
     key = (status.st_dev, status.st_ino)
     if key in seen:
-        return
+        return False
     seen.add(key)
-    if any(_sniffs(reader, path, b"") for reader in readers):
-        yield path, is_named
-        return
+    return True
+
+
+def _belongs_to(owner: Collector | None, path: Path) -> bool:
+    """Whether a file was read already, with the folder that `owner` takes as one source."""
+    if owner is None or path.is_dir():
+        return False
     try:
-        entries = sorted(path.iterdir())
-    except OSError:
-        yield path, True
-        return
-    for entry in entries:
-        if not entry.name.startswith("."):
-            yield from _sources(entry, readers, seen, is_named=False)
+        return _sniffs(owner, path, read_head(path))
+    except TraceDanceError:
+        return False
 
 
 def _collect(
@@ -150,6 +168,7 @@ def _collect(
 def _reader_of(path: Path, readers: Sequence[Collector], limit: int) -> Collector | None:
     """Return who reads a source: by its first bytes, else by as much as may be held at once."""
     if path.is_dir():
+        _check_folder(path)
         return next((reader for reader in readers if _sniffs(reader, path, b"")), None)
     check_file(path, limit=limit)
     head = read_head(path)
@@ -158,6 +177,13 @@ def _reader_of(path: Path, readers: Sequence[Collector], limit: int) -> Collecto
         whole = read_head(path, MAX_UNPACKED_BYTES)
         reader = next((item for item in readers if _sniffs(item, path, whole)), None)
     return reader
+
+
+def _check_folder(path: Path) -> None:
+    try:
+        os.scandir(path).close()
+    except OSError as error:
+        raise UnreadableFile(f"the folder {str(path)!r} cannot be read: {error}") from error
 
 
 def _sniffs(reader: Collector, path: Path, head: bytes) -> bool:
