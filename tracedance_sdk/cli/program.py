@@ -16,6 +16,7 @@ from typing import Final, NoReturn
 import click
 
 from tracedance_sdk.cli.complaints import complain
+from tracedance_sdk.cli.exit_codes import EXIT_CODES
 from tracedance_sdk.errors import TraceDanceError
 
 VERBS: Final = {
@@ -25,14 +26,6 @@ VERBS: Final = {
     "show": ("tracedance_sdk.cli.show:show", "Show one trace turn by turn."),
 }
 """Verb → where its command lies, and what it does in one line."""
-
-EXIT_CODES: Final = """\b
-Exit codes:
-  0  every trace passed
-  1  at least one trace failed or is critical
-  2  wrong use, or nothing could be read
-  3  no failure, but at least one error or inconclusive verdict
-"""
 
 _BROKEN_PIPE: Final = 141
 _INTERRUPTED: Final = 130

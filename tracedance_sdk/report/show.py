@@ -112,7 +112,7 @@ def _print_call(call: Call, console: ReportConsole, *, full: bool) -> None:
     left = None if room is None else max(12, room - len(title))
     shown = value_text(UNKNOWN if given is None else given, width=left)
     console.say(Text.assemble((title, "bold"), shown), indent=indent, hang=3)
-    took = "" if call.duration_ms is None else f"  ({call.duration_ms:.1f} ms)"
+    took = "" if call.duration_ms is None else f"  ({call.duration_ms:.3g} ms)"
     status, style = _status(call.result)
     left = None if room is None else max(12, room - len(status) - len(took) - 1)
     said = value_text(_said(call.result), width=left) if call.result is not None else ""

@@ -1,0 +1,91 @@
+"""What `tracedance evaluate` prints and writes once everything is graded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+import orjson
+
+from tracedance_sdk.cli.grading_jobs import Graded, GradingPlan
+from tracedance_sdk.errors import UnreadableFile
+from tracedance_sdk.grading import ResultSetWriter
+from tracedance_sdk.report import Row, print_report, print_table, report_console, rows_document
+
+
+def named_rows(graded: Sequence[Graded]) -> list[Row]:
+    """Return the graded traces as rows; each is called by as much of its path as tells it apart."""
+    names = _short_names({item.path for item in graded})
+    return [
+        Row(
+            name=names[item.path] if item.part is None else f"{names[item.path]}#{item.part}",
+            path=str(item.path),
+            report=item.report,
+            problem=item.problem,
+        )
+        for item in graded
+    ]
+
+
+def print_rows(rows: Sequence[Row], graded: Sequence[Graded], *, as_json: bool) -> None:
+    """Print one report, a table of many, or a JSON document."""
+    if as_json:
+        text = orjson.dumps(rows_document(rows), option=orjson.OPT_INDENT_2).decode()
+        click.echo(text)
+        return
+    console = report_console()
+    first = rows[0]
+    if len(rows) == 1 and first.report is not None:
+        print_report(first.report, console, title=first.name, trace=graded[0].trace)
+    else:
+        print_table(rows, console)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file.
+
+    Raises:
+        UnreadableFile: It cannot be written.
+    """
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise UnreadableFile(f"{str(path)!r} cannot be written: {error.strerror}") from error
+
+
+def write_results(folder: Path, graded: Sequence[Graded], plan: GradingPlan) -> None:
+    """Write a result set.
+
+    Raises:
+        TraceDanceError: The folder cannot be written, or holds other things.
+    """
+    reports = [item.report for item in graded if item.report is not None]
+    manifest = {
+        "command": "evaluate",
+        "versions": {"tracedance-sdk": version("tracedance-sdk")},
+        "specs": dict(sorted({(r.task_id or "", r.spec_hash) for r in reports})),
+        "judge": plan.judge,
+        "exclusions": dict(Counter("not graded" for item in graded if item.report is None)),
+    }
+    with ResultSetWriter(folder, manifest=manifest) as writer:
+        for item in graded:
+            writer.add(item.rows)
+
+
+def _short_names(paths: set[Path]) -> dict[Path, str]:
+    """Return each path's base name, with as many folders before it as keep the names apart."""
+    names = {path: path.name or str(path) for path in paths}
+    depth = 1
+    while True:
+        counts = Counter(names.values())
+        clashing = [
+            path for path, name in names.items() if counts[name] > 1 and len(path.parts) > depth
+        ]
+        if not clashing:
+            return names
+        depth += 1
+        for path in clashing:
+            names[path] = str(Path(*path.parts[-depth:]))

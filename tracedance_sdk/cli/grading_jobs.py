@@ -1,0 +1,227 @@
+"""Grade sources one after another or in several processes, with the same result either way."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import cache, partial
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tracedance_sdk.errors import InvalidOption, TraceDanceError
+from tracedance_sdk.formats import (
+    Collected,
+    Collector,
+    TraceSource,
+    collect_source,
+    load_collectors,
+)
+from tracedance_sdk.grading import (
+    Judge,
+    Report,
+    ResultRow,
+    Subject,
+    TaskRegistry,
+    TaskSpec,
+    Verdict,
+    evaluate,
+    load_spec,
+    rows_of,
+)
+from tracedance_sdk.trace import Trace
+
+_JUDGES: Final = "recorded:FILE, heuristic, none"
+
+
+class GradingPlan(NamedTuple):
+    """How traces are to be graded; small enough to hand to another process.
+
+    Attributes:
+        spec: File of the specification that every trace is graded against.
+        tasks: Folder of specifications, found by the traces' task ids, when there is no `spec`.
+        judge: ``none``, ``heuristic``, or ``recorded:FILE``.
+    """
+
+    spec: Path | None
+    tasks: Path | None
+    judge: str = "none"
+
+
+class Graded(NamedTuple):
+    """One trace of a source, graded; or why it was not.
+
+    Attributes:
+        path: The source.
+        part: Which trace of the source; None when it holds only one.
+        report: None when nothing could be graded.
+        problem: Why not; None exactly when there is a report.
+        rows: For a result set.
+        trace: The trace itself, when it is the only one of its source.
+        foreign_task: The trace's task id, when it was graded by a task with another id.
+    """
+
+    path: Path
+    part: str | None
+    report: Report | None
+    problem: str | None
+    rows: tuple[ResultRow, ...]
+    trace: Trace | None = None
+    foreign_task: str | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """The report's verdict; `Verdict.ERROR` when nothing could be graded."""
+        return Verdict.ERROR if self.report is None else self.report.verdict
+
+
+class _Tools(NamedTuple):
+    """What grading needs, opened once in each process."""
+
+    spec_of: Callable[[Trace], TaskSpec]
+    judge: Judge | None
+    collectors: tuple[Collector, ...]
+
+
+def open_plan(plan: GradingPlan) -> None:
+    """Open everything a plan names, so that what is wrong with it is said before any work.
+
+    Raises:
+        TraceDanceError: A specification, a folder of them, or a judge that cannot be used.
+    """
+    _tools(plan)
+
+
+def grade_sources(
+    plan: GradingPlan,
+    sources: Sequence[TraceSource],
+    *,
+    jobs: int = 1,
+    progress: Callable[[], None] = lambda: None,
+) -> Iterator[Graded]:
+    """Yield every trace of the sources graded, in their order.
+
+    Args:
+        plan: How.
+        sources: What `find_sources` found.
+        jobs: Processes to use; sources are shared out among them.
+        progress: Called after each source.
+
+    Raises:
+        TraceDanceError: A process ended before its work was done.
+    """
+    grade = partial(grade_source, plan)
+    if jobs == 1 or len(sources) < 2:
+        for source in sources:
+            yield from grade(source)
+            progress()
+        return
+    # A fresh interpreter: a copy of this one would carry its threads' locks along.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(jobs, len(sources)), mp_context=context) as pool:
+        try:
+            for graded in pool.map(grade, sources):
+                yield from graded
+                progress()
+        except BrokenProcessPool as error:
+            raise TraceDanceError(
+                "a grading process ended unexpectedly, perhaps for want of memory; try --jobs 1"
+            ) from error
+
+
+def grade_source(plan: GradingPlan, source: TraceSource) -> list[Graded]:
+    """Grade every trace of one source."""
+    tools = _tools(plan)
+    found = list(collect_source(source, collectors=tools.collectors))
+    several = sum(item.trace is not None for item in found) > 1
+    numbers = _numbers(found)
+    return [
+        _graded(item, numbers[place] if several else None, tools)
+        for place, item in enumerate(found)
+    ]
+
+
+def _graded(item: Collected, part: str | None, tools: _Tools) -> Graded:
+    trace = item.trace
+    if trace is None:
+        return _not_graded(item.path, None, str(item.problem))
+    try:
+        spec = tools.spec_of(trace)
+        report = evaluate(trace, spec, judge=tools.judge)
+    except TraceDanceError as error:
+        return _not_graded(item.path, part, str(error), trace)
+    rows = rows_of(report, trace=trace, instance_id=_instance(item.path, part))
+    return Graded(
+        path=item.path,
+        part=part,
+        report=report,
+        problem=None,
+        rows=tuple(rows),
+        trace=trace if part is None else None,
+        foreign_task=trace.task_id if trace.task_id not in (None, spec.id) else None,
+    )
+
+
+def _not_graded(path: Path, part: str | None, problem: str, trace: Trace | None = None) -> Graded:
+    row = ResultRow(
+        subject=Subject(
+            trace_id=None if trace is None else trace.id, instance_id=_instance(path, part)
+        ),
+        grader="spec",
+        group=None if trace is None else trace.group,
+        verdict=Verdict.ERROR,
+        raw_verdict=Verdict.ERROR,
+        missing_reason=problem,
+    )
+    return Graded(path, part, None, problem, (row,))
+
+
+def _instance(path: Path, part: str | None) -> str:
+    return str(path) if part is None else f"{path}#{part}"
+
+
+def _numbers(found: Sequence[Collected]) -> list[str]:
+    """Name the traces of a source: by the source's own ids where these tell them apart."""
+    own = [
+        item.trace.source.native_id if item.trace is not None and item.trace.source else None
+        for item in found
+    ]
+    named = [name for name in own if name]
+    if len(named) == len(found) == len(set(named)):
+        return named
+    return [str(number) for number in range(1, len(found) + 1)]
+
+
+@cache
+def _tools(plan: GradingPlan) -> _Tools:
+    return _Tools(_open_specs(plan), _open_judge(plan.judge), load_collectors())
+
+
+def _open_judge(word: str) -> Judge | None:
+    from tracedance_sdk.judging import HeuristicJudge, RecordedJudge
+
+    kind, colon, path = word.partition(":")
+    if word == "none":
+        return None
+    if word == "heuristic":
+        return HeuristicJudge()
+    if kind == "recorded" and colon and path:
+        return RecordedJudge.from_file(path)
+    raise InvalidOption(f"unknown judge {word!r}; choose one of {_JUDGES}")
+
+
+def _open_specs(plan: GradingPlan) -> Callable[[Trace], TaskSpec]:
+    if plan.spec is not None:
+        spec = load_spec(plan.spec)
+        return lambda _trace: spec
+    if plan.tasks is None:
+        raise InvalidOption("say what to grade by: --spec FILE or --tasks DIR")
+    registry = TaskRegistry.from_folder(plan.tasks)
+
+    def of_task(trace: Trace) -> TaskSpec:
+        if trace.task_id is None:
+            raise InvalidOption("the trace names no task; give the specification with --spec FILE")
+        return registry[trace.task_id]
+
+    return of_task
