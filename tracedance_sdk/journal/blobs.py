@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -48,7 +49,8 @@ def write_blob(folder: Path, data: bytes, *, fsync: bool = False) -> str:
                 os.fsync(file.fileno())
         draft.replace(path)
     except OSError as error:
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            draft.unlink()
         raise JournalError(
             f"a blob of {len(data):,} bytes cannot be written to {str(path.parent)!r}: {error}"
         ) from error

@@ -69,7 +69,7 @@ def otlp_records(document: Json, *, where: str) -> Iterator[EvidenceRecord]:
                 for log in group.get("logRecords") or ():
                     yield _event(log, scope)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise InvalidJSON(f"{where}: not OTLP as it should be: {error!r}") from error
+        raise InvalidJSON(f"{where}: not an OTLP document: {error}") from error
 
 
 def _span(span: dict[str, Any]) -> SpanRecord:

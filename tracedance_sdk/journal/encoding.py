@@ -25,49 +25,61 @@ _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 _ERROR: Final = 2
 
 
+_SCOPE: Final = b'{"scope":{"name":"%b","attributes":[{"key":"%b","value":{"stringValue":"' % (
+    FORMAT.encode(),
+    PREVIOUS_KEY.encode(),
+)
+_SPAN_HEAD: Final = b'{"resourceSpans":[{"scopeSpans":[' + _SCOPE
+_EVENT_HEAD: Final = b'{"resourceLogs":[{"scopeLogs":[' + _SCOPE
+_PARENT: Final = b'"}},{"key":"%b","value":{"stringValue":' % PARENT_KEY.encode()
+
+
 def encode_line(record: EvidenceRecord, previous: str) -> bytes:
     """Return one record as one line, without its newline.
 
     Args:
         record: The span or event. A lone surrogate in a text is written as its escape, an integer
             beyond 64 bits as its digits.
-        previous: Hash of the line before, in hex.
+        previous: Hash of the line before, in hex; empty when there is none.
     """
-    scope: list[dict[str, Any]] = [{"key": PREVIOUS_KEY, "value": {"stringValue": previous}}]
-    document: dict[str, Any]
+    hash_before = previous.encode()
     if isinstance(record, SpanRecord):
-        spans = {"scope": {"name": FORMAT, "attributes": scope}, "spans": [_span(record)]}
-        document = {"resourceSpans": [{"scopeSpans": [spans]}]}
-    else:
-        if record.parent_id is not None:
-            scope.append({"key": PARENT_KEY, "value": {"stringValue": record.parent_id}})
-        event = {
+        span = _json(_span(record))
+        return b"".join((_SPAN_HEAD, hash_before, b'"}}]},"spans":[', span, b"]}]}]}"))
+    event = _json(
+        {
             "timeUnixNano": str(record.time_ns),
             "eventName": record.name,
-            "attributes": _attributes(record.attributes),
             "traceId": record.trace_id,
             "spanId": record.span_id,
+            "attributes": _attributes(record.attributes),
         }
-        logs = {"scope": {"name": FORMAT, "attributes": scope}, "logRecords": [event]}
-        document = {"resourceLogs": [{"scopeLogs": [logs]}]}
+    )
+    if record.parent_id is None:
+        return b"".join((_EVENT_HEAD, hash_before, b'"}}]},"logRecords":[', event, b"]}]}]}"))
+    parent = _json(record.parent_id)
+    pieces = (_EVENT_HEAD, hash_before, _PARENT, parent, b'}}]},"logRecords":[', event, b"]}]}]}")
+    return b"".join(pieces)
+
+
+def _json(value: Any) -> bytes:
     try:
-        return orjson.dumps(document)
+        return orjson.dumps(value)
     except TypeError:
-        return orjson.dumps(_spelled(document))
+        return orjson.dumps(_spelled(value))
 
 
 def _span(record: SpanRecord) -> dict[str, Any]:
     span: dict[str, Any] = {
         "traceId": record.trace_id,
         "spanId": record.span_id,
+        "parentSpanId": record.parent_id or "",
         "name": record.name,
         "kind": record.kind,
         "startTimeUnixNano": str(record.start_ns),
         "endTimeUnixNano": str(record.end_ns),
         "attributes": _attributes(record.attributes),
     }
-    if record.parent_id is not None:
-        span["parentSpanId"] = record.parent_id
     if record.links:
         span["links"] = [
             {"traceId": link.trace_id, "spanId": link.span_id} for link in record.links
@@ -79,13 +91,14 @@ def _span(record: SpanRecord) -> dict[str, Any]:
 
 def _attributes(attributes: Attributes) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
+    add = found.append
     for key, value in attributes.items():
         if type(value) is str:
-            found.append({"key": key, "value": {"stringValue": value}})
+            add({"key": key, "value": {"stringValue": value}})
         elif type(value) is int and _INT_MIN <= value <= _INT_MAX:
-            found.append({"key": key, "value": {"intValue": str(value)}})
+            add({"key": key, "value": {"intValue": str(value)}})
         else:
-            found.append({"key": key, "value": _other_value(value)})
+            add({"key": key, "value": _other_value(value)})
     return found
 
 

@@ -14,9 +14,10 @@ from tracedance_sdk.journal.encoding import CLOSE_EVENT, FORMAT, HEADER_EVENT, V
 from tracedance_sdk.journal.records import EventRecord, EvidenceRecord
 
 MAX_LINE_BYTES: Final = 256 * 1024 * 1024
-"""A longer line is skipped and listed."""
+"""Longest line that is read unless told otherwise."""
 
 _SUFFIX: Final = ".jsonl"
+_LINE: Final = "line"
 _HEADER_BYTES: Final = 64 * 1024
 _CONTROL: Final = (HEADER_EVENT, CLOSE_EVENT)
 
@@ -45,13 +46,18 @@ class JournalContents:
     """
 
     def __init__(
-        self, folder: Path, files: tuple[Path, ...], problems: list[JournalProblem]
+        self,
+        folder: Path,
+        files: tuple[Path, ...],
+        problems: list[JournalProblem],
+        max_line_bytes: int,
     ) -> None:
         self.files = files
         self.problems = list(problems)
         self.torn = 0
         self._folder = folder
         self._found_at_opening = problems
+        self._max_line_bytes = max_line_bytes
 
     def __iter__(self) -> Iterator[EvidenceRecord]:
         self.problems = list(self._found_at_opening)
@@ -72,16 +78,17 @@ class JournalContents:
             return None
 
     def _records(self, file: BinaryIO, path: Path) -> Iterator[EvidenceRecord]:
-        for number, line in _lines(file):
+        for number, line in _lines(file, self._max_line_bytes):
             if line is None:
-                what = f"longer than {MAX_LINE_BYTES:,} bytes; skipped"
+                what = f"longer than {self._max_line_bytes:,} bytes; skipped"
                 self.problems.append(JournalProblem(what, path, number))
                 continue
             try:
-                records = decode_line(line, where="line")
+                records = decode_line(line, where=_LINE)
             except InvalidJSON as error:
                 if line.endswith(b"\n"):
-                    self.problems.append(JournalProblem(str(error), path, number))
+                    what = str(error).removeprefix(f"{_LINE}: ")
+                    self.problems.append(JournalProblem(what, path, number))
                 else:
                     self.torn += 1
                 continue
@@ -90,11 +97,14 @@ class JournalContents:
                     yield record
 
 
-def read_journal(path: str | os.PathLike[str]) -> JournalContents:
+def read_journal(
+    path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_BYTES
+) -> JournalContents:
     """Open a journal for reading.
 
     Args:
         path: One of its files, or its folder.
+        max_line_bytes: A longer line is skipped and listed.
 
     Returns:
         Its contents. In a folder, files that are no journal are listed as problems.
@@ -105,7 +115,7 @@ def read_journal(path: str | os.PathLike[str]) -> JournalContents:
     """
     where = Path(path)
     if where.is_dir():
-        return _open_folder(where)
+        return _open_folder(where, max_line_bytes)
     try:
         with where.open("rb") as file:
             _check_header(file.readline(_HEADER_BYTES), where)
@@ -113,10 +123,10 @@ def read_journal(path: str | os.PathLike[str]) -> JournalContents:
         if isinstance(error, (JournalError, UnsupportedVersion)):
             raise
         raise JournalError(f"the journal {str(path)!r} cannot be read: {error}") from error
-    return JournalContents(where.parent, (where,), [])
+    return JournalContents(where.parent, (where,), [], max_line_bytes)
 
 
-def _open_folder(folder: Path) -> JournalContents:
+def _open_folder(folder: Path, max_line_bytes: int) -> JournalContents:
     files: list[Path] = []
     problems: list[JournalProblem] = []
     for path in sorted(folder.glob(f"*{_SUFFIX}")):
@@ -134,7 +144,7 @@ def _open_folder(folder: Path) -> JournalContents:
     if not files:
         first = f"; {problems[0]}" if problems else ""
         raise JournalError(f"no journal in the folder {str(folder)!r}{first}")
-    return JournalContents(folder, tuple(files), problems)
+    return JournalContents(folder, tuple(files), problems, max_line_bytes)
 
 
 def _check_header(line: bytes, path: Path) -> None:
@@ -154,12 +164,12 @@ def _check_header(line: bytes, path: Path) -> None:
         )
 
 
-def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
+def _lines(file: BinaryIO, limit: int) -> Iterator[tuple[int, bytes | None]]:
     """Yield numbered lines; None in place of one beyond the bound."""
     number = 0
-    while line := file.readline(MAX_LINE_BYTES):
+    while line := file.readline(limit):
         number += 1
-        if line.endswith(b"\n") or len(line) < MAX_LINE_BYTES:
+        if line.endswith(b"\n") or len(line) < limit:
             yield number, line
             continue
         while rest := file.readline(1024 * 1024):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import os
@@ -31,6 +32,7 @@ MAX_FILE_SECONDS: Final = 3600.0
 
 
 _NONE: Final = -1
+_LOOK_SECONDS: Final = 0.05
 
 
 class JournalSummary(NamedTuple):
@@ -92,6 +94,7 @@ class JournalWriter:
         self._head = ""
         self._size = 0
         self._opened = 0.0
+        self._looked = 0.0
         self._in_file = 0
         self._records = 0
         self._bytes = 0
@@ -150,8 +153,9 @@ class JournalWriter:
         self._release()
 
     def _open(self) -> None:
-        stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-        name = f"{stamp}-{time.time_ns() % 10**9:09d}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
+        seconds, nanoseconds = divmod(time.time_ns(), 10**9)
+        stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(seconds))
+        name = f"{stamp}-{nanoseconds:09d}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
         path = self.folder / name
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -168,7 +172,8 @@ class JournalWriter:
             self._write(encode_line(_header(keyed=self._key is not None), self._head))
         except JournalError:
             self._release()
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                path.unlink()
             raise
 
     def _finish(self) -> None:
@@ -189,8 +194,7 @@ class JournalWriter:
         descriptor, before = self._descriptor, self._size
         data = line + b"\n"
         try:
-            if os.fstat(descriptor).st_nlink == 0:
-                raise FileNotFoundError("the file was removed")
+            self._look_for_removal(descriptor)
             written = os.write(descriptor, data)
             while written < len(data):
                 written += os.write(descriptor, data[written:])
@@ -204,11 +208,21 @@ class JournalWriter:
         self._size += len(data)
         self._bytes += len(data)
 
+    def _look_for_removal(self, descriptor: int) -> None:
+        """Notice now and then that the file was removed, which no write would tell."""
+        now = time.monotonic()
+        if now - self._looked > _LOOK_SECONDS:
+            self._looked = now
+            if os.fstat(descriptor).st_nlink == 0:
+                self._release()
+                raise FileNotFoundError("the file was removed")
+
     def _take_back(self, descriptor: int, size: int) -> None:
+        if self._descriptor == _NONE:
+            return
         try:
-            if os.fstat(descriptor).st_nlink:
-                os.ftruncate(descriptor, size)
-                return
+            os.ftruncate(descriptor, size)
+            return
         except OSError:
             pass
         # A torn line may stand at the end of this file, so that the next record needs another.
