@@ -71,8 +71,10 @@ UNUSABLE = {
     ),
     "cut off": (
         json.dumps(GOOD)[:40],
-        f"""{NOT_JSON}'{{"score": 0.7, "reasoning": "Direct, wit': """
-        "Unterminated string starting at (line 1, column 29)",
+        (
+            f"""{NOT_JSON}'{{"score": 0.7, "reasoning": "Direct, wit': """
+            "Unterminated string starting at (line 1, column 29)"
+        ),
     ),
     "no score": (without("score"), f"{NO_JUDGEMENT}Field required @ $.score"),
     "score null": (
@@ -97,8 +99,10 @@ UNUSABLE = {
     ),
     "two scores": (
         json.dumps(GOOD).replace('"score": 0.7', '"score": 0.1, "score": 0.9'),
-        f"""{NOT_JSON}'{{"score": 0.1, "score": 0.9, "reasoning": "Direct, with ...: """
-        "the key 'score' stands twice in one object",
+        (
+            f"""{NOT_JSON}'{{"score": 0.1, "score": 0.9, "reasoning": "Direct, with ...: """
+            "the key 'score' stands twice in one object"
+        ),
     ),
     "additional property": (
         changed(confidence=0.9),
