@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from tracedance_sdk._lazy import lazy_face
 
 if TYPE_CHECKING:
+    from tracedance_sdk.recording.agents import agent
     from tracedance_sdk.recording.by_hand import HandCall
     from tracedance_sdk.recording.closing import CloseSummary
+    from tracedance_sdk.recording.configuration import configure
     from tracedance_sdk.recording.environments import Environment
     from tracedance_sdk.recording.recorder import TraceRecorder
     from tracedance_sdk.recording.redaction import Redactor, SecretRedactor
@@ -26,6 +28,8 @@ __all__ = [
     "Redactor",
     "SecretRedactor",
     "TraceRecorder",
+    "agent",
+    "configure",
     "freeze",
     "state_source",
     "tool",
@@ -34,8 +38,10 @@ __all__ = [
 __getattr__, __dir__ = lazy_face(
     __name__,
     {
+        "agents": ("agent",),
         "by_hand": ("HandCall",),
         "closing": ("CloseSummary",),
+        "configuration": ("configure",),
         "environments": ("Environment",),
         "recorder": ("TraceRecorder",),
         "redaction": ("Redactor", "SecretRedactor"),

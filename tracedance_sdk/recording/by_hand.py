@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from tracedance_sdk.errors import RecorderError
 from tracedance_sdk.recording.calls import OpenCall, RequestedBy, start_call
-from tracedance_sdk.recording.driving import UNRECORDED
+from tracedance_sdk.recording.driving import UNRECORDED, Operation
 from tracedance_sdk.recording.failures import Failure
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.scopes import Tokens, scope_in
@@ -78,10 +78,11 @@ class HandCall:
             scope_in(self._run),
             name,
             arguments,
+            form=OpenCall,
             call_id=call_id,
             requested_by=requested_by,
         )
-        self._tokens = (self._call or UNRECORDED).enter()
+        self._tokens = self._operation.enter()
         return self
 
     def __exit__(
@@ -90,7 +91,7 @@ class HandCall:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        (self._call or UNRECORDED).leave(self._tokens)
+        self._operation.leave(self._tokens)
         if self._call is not None:
             GUARD.attempt("end", self._run.faults, self._end, self._call, error)
 
@@ -103,11 +104,15 @@ class HandCall:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        (self._call or UNRECORDED).leave(self._tokens)
+        self._operation.leave(self._tokens)
         if self._call is not None:
             if error is None:
                 await self._call.observe()
             GUARD.attempt("end", self._run.faults, self._end, self._call, error)
+
+    @property
+    def _operation(self) -> Operation:
+        return UNRECORDED if self._call is None else self._call
 
     def _freeze(self, value: object) -> str:
         return self._run.text(freeze(value))

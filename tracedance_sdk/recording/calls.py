@@ -180,9 +180,9 @@ def start_call(
     name: str,
     arguments: object,
     *,
+    form: type[C],
     call_id: str | None = None,
     requested_by: RequestedBy = "agent",
-    form: type[C] = OpenCall,
 ) -> C:
     """Freeze the arguments, put the start of the call on record and return the open call.
 
@@ -205,7 +205,7 @@ def start_call(
     attributes = call_attributes(
         name=name,
         call_id=place.call_id,
-        index=place.index,
+        index=place.number,
         turn=place.turn,
         arguments=run.text(data),
         bound_by=place.bound_by,

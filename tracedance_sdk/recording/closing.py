@@ -71,9 +71,11 @@ def root_span(
 
 def summary_of(run: Run) -> CloseSummary:
     """Return what became of a run's records so far."""
-    export, journal = run.pipeline.export, run.pipeline.journal
+    journal = run.pipeline.journal
     return CloseSummary(
         written=run.written,
+        exported=run.tally.exported,
+        dropped=run.tally.dropped,
         unattributed=dict(run.unattributed),
         faults=dict(run.faults),
         journal=None if journal is None else str(journal.folder),

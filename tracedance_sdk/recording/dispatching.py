@@ -60,8 +60,8 @@ class Dispatcher:
             probe = wrapped(*args, **kwargs)
             probe.close()
             return _named(await_in(begin, lambda: wrapped(*args, **kwargs)), probe)
-        made = wrapped(*args, **kwargs)
-        if self.kind == "coroutine" and isinstance(made, _AWAITABLE):
+        made: Any = wrapped(*args, **kwargs)
+        if self.kind == "coroutine" and type(made) in _AWAITABLE:
             return _named(await_in(begin, lambda: made), made)
         if type(made) is self._generator:
             return self._iterate(begin, made)

@@ -1,8 +1,8 @@
 """Run a function's body inside an operation, whatever kind of function it is.
 
 An operation is a call or a run. Its scope is current only while the body runs, and it ends once.
-The drivers treat the body alike: a coroutine, and the two kinds of generator, of which every step is passed on as it came (values sent, exceptions thrown, closing).
-Nothing begins before the body does.
+The drivers treat the body alike: a coroutine, and the two kinds of generator, of which every step
+is passed on as it came (values sent, exceptions thrown, closing). Nothing begins before the body.
 """
 
 from __future__ import annotations

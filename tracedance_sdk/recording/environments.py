@@ -58,7 +58,14 @@ def execute_action(run: Run, environment: Any, action: Any) -> Any:
         )
     arguments = {} if given in (None, _ABSENT) else given
     call = GUARD.attempt(
-        "start", run.faults, start_call, scope_in(run), name, arguments, call_id=call_id
+        "start",
+        run.faults,
+        start_call,
+        scope_in(run),
+        name,
+        arguments,
+        form=OpenCall,
+        call_id=call_id,
     )
     return _execute(run, call, environment, action)
 

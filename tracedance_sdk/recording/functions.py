@@ -37,6 +37,11 @@ def name_of(function: Callable[..., Any]) -> str:
     return name if isinstance(name, str) else type(function).__name__
 
 
+def is_decoratable(thing: object) -> bool:
+    """Whether a decorator can be put on it."""
+    return callable(thing) or isinstance(thing, (classmethod, staticmethod))
+
+
 def creates_only(function: Callable[..., Any]) -> bool:
     """Whether calling it does nothing but make a coroutine: an ``async def`` as written."""
     body = _body(function)
@@ -53,7 +58,7 @@ def _body(function: Callable[..., Any]) -> Callable[..., Any]:
             break
     if inspect.isroutine(function) or inspect.isclass(function):
         return function
-    called = getattr(type(function), "__call__", function)
+    called = inspect.getattr_static(type(function), "__call__", None)
     return called if inspect.isroutine(called) else function
 
 

@@ -42,7 +42,9 @@ class Guard:
         Args:
             place: What was being done, for the log and the count.
             faults: Where to count a failure, as ``"<place>: <error type>"``.
-            function: Called with the remaining arguments.
+            function: What to call.
+            *args: Its arguments.
+            **kwargs: The same, by name.
         """
         try:
             return function(*args, **kwargs)
@@ -78,3 +80,6 @@ class Guard:
 
 
 GUARD: Final = Guard()
+
+PROCESS_FAULTS: Final[Counter[str]] = Counter()
+"""Faults outside any run, such as in opening one."""

@@ -1,6 +1,4 @@
-"""Random ids from a source of our own, so that seeding `random` changes nothing here and we
-change nothing there.
-"""
+"""Random ids from a source of our own: whoever seeds `random` seeds nothing here."""
 
 from __future__ import annotations
 

@@ -14,13 +14,13 @@ class Place(NamedTuple):
     """Where a call stands in its run.
 
     Attributes:
-        index: Sequence number of the call in the run, from 0, in order of start.
+        number: Sequence number of the call in the run, from 0, in order of start.
         turn: Index of the turn it belongs to.
         call_id: Its id: as given, as requested, or fresh.
         bound_by: How it was matched to a request; ``synthetic`` when nobody asked for it.
     """
 
-    index: int
+    number: int
     turn: int
     call_id: str
     bound_by: BoundBy | None
@@ -38,6 +38,10 @@ class Ledger:
         self._requests: Sequence[Request] = ()
         self._bound: set[int] = set()
         self._used_ids: set[str] = set()
+
+    def start_afresh_in_child(self) -> None:
+        """Become usable in a forked process, whatever the lock was doing in its parent."""
+        self._lock = threading.Lock()
 
     def add_turn(self, role: Role, requests: Sequence[Request]) -> int:
         """Return the index of a new turn, which ends the one before it.
@@ -65,8 +69,8 @@ class Ledger:
             key: Gives the canonical key; asked only when there are requests to compare with.
         """
         with self._lock:
-            index = self._calls
-            self._calls = index + 1
+            number = self._calls
+            self._calls = number + 1
             turn = self._open
             if turn is None:
                 turn = self._open_synthetic()
@@ -76,18 +80,18 @@ class Ledger:
                     position, bound_by = found
                     self._bound.add(position)
                     asked = self._requests[position].id
-                    return Place(index, turn, asked or call_id or new_call_id(), bound_by)
-            return Place(index, turn, call_id or new_call_id(), "synthetic")
+                    return Place(number, turn, asked or call_id or new_call_id(), bound_by)
+            return Place(number, turn, call_id or new_call_id(), "synthetic")
 
     def place_of_user(self, call_id: str | None) -> Place:
         """Return the place of a simulated user's call: in the user's turn, if that is the last."""
         with self._lock:
-            index = self._calls
-            self._calls = index + 1
+            number = self._calls
+            self._calls = number + 1
             turn = self._of_user if self._of_user is not None else self._open
             if turn is None:
                 turn = self._open_synthetic()
-            return Place(index, turn, call_id or new_call_id(), "synthetic")
+            return Place(number, turn, call_id or new_call_id(), "synthetic")
 
     def _open_synthetic(self) -> int:
         self._open = self._turns
@@ -100,9 +104,9 @@ class Ledger:
     def place_inside(self, turn: int, call_id: str | None) -> Place:
         """Return the place of a call made by another call, in that call's turn."""
         with self._lock:
-            index = self._calls
-            self._calls = index + 1
-        return Place(index, turn, call_id or new_call_id(), None)
+            number = self._calls
+            self._calls = number + 1
+        return Place(number, turn, call_id or new_call_id(), None)
 
     def claim(self, call_id: str) -> bool:
         """Whether nobody claimed this id before; it is claimed now."""

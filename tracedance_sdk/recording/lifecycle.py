@@ -1,4 +1,4 @@
-"""What the process needs once recording begins: care at forks, and a flush at exit."""
+"""What the process needs once recording begins: care at forks, and an orderly end at exit."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import os
 import threading
 from typing import Final
 
+from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.identifiers import reseed
-from tracedance_sdk.recording.pools import POOL
+from tracedance_sdk.recording.pipeline import EXPORTS, PIPELINES
+from tracedance_sdk.recording.scopes import open_runs
 
 _prepared: Final = threading.Event()
 
@@ -24,9 +26,16 @@ def prepare_process() -> None:
 
 
 def _in_child() -> None:
+    """Part from the parent: ids of our own, and locks that no thread of the parent holds."""
     reseed()
-    POOL.start_afresh_in_child()
+    PIPELINES.start_afresh_in_child()
+    EXPORTS.start_afresh_in_child()
+    for run in open_runs:
+        run.start_afresh_in_child()
 
 
 def _at_exit() -> None:
-    POOL.close()
+    for run in list(open_runs):
+        GUARD.attempt("exit", run.faults, run.give_up)
+    PIPELINES.close()
+    EXPORTS.close()

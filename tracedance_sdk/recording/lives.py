@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from pydantic import ValidationError
@@ -14,13 +14,14 @@ from tracedance_sdk.recording.closing import CloseSummary, root_span, summary_of
 from tracedance_sdk.recording.failures import describe
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.lifecycle import prepare_process
-from tracedance_sdk.recording.opening import Description, open_run, outer_scope
-from tracedance_sdk.recording.options import PipelineOptions, pipeline_options
-from tracedance_sdk.recording.pools import POOL
+from tracedance_sdk.recording.opening import open_run, outer_scope
+from tracedance_sdk.recording.options import defaults, pipeline_options
+from tracedance_sdk.recording.pipeline import Pipeline, acquire_pipeline, release_pipeline
+from tracedance_sdk.recording.plans import Plan
 from tracedance_sdk.recording.reading import trace_of, traces_of
 from tracedance_sdk.recording.runs import Run
 from tracedance_sdk.recording.scopes import CURRENT, Scope, enclosing_open_scope, scope_in
-from tracedance_sdk.recording.snapshots import StateReader, StateWatch
+from tracedance_sdk.recording.snapshots import StateWatch
 from tracedance_sdk.recording.turns import TurnLog
 from tracedance_sdk.recording.values import freeze
 from tracedance_sdk.trace import Outcome, invalid_trace
@@ -29,24 +30,6 @@ if TYPE_CHECKING:
     from tracedance_sdk.journal import SpanRecord
     from tracedance_sdk.recording.providers import ProviderSpans
     from tracedance_sdk.trace import Role, Trace
-
-
-class Plan(NamedTuple):
-    """What the arguments of a recorder ask for, checked.
-
-    Attributes:
-        description: What the run is.
-        pipeline: Arguments of `pipeline_options`.
-        tracer_provider: The user's own provider.
-        reader: Takes the state; None when there is no source.
-        state_changes: ``per_call`` reads the state after each call.
-    """
-
-    description: Description
-    pipeline: Mapping[str, Any]
-    tracer_provider: Any
-    reader: StateReader | None
-    state_changes: Literal["per_call"] | None
 
 
 class Life:
@@ -60,9 +43,9 @@ class Life:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._options: PipelineOptions | None = None
+        self._pipeline: Pipeline | None = None
         self._early_faults: Counter[str] = Counter()
-        self._otel_before: object = None
+        self._otel_before: Any = None
         self.run: Run | None = None
         self.turns: TurnLog | None = None
         self.outcome: dict[str, Any] = {}
@@ -101,24 +84,25 @@ class Life:
             raise RecorderError("the recorder was opened before; make a new one for a new run")
         prepare_process()
         outer = outer_scope()
-        spans = _spans(self._plan.tracer_provider, outer)
+        provider = self._plan.tracer_provider or defaults.get("tracer_provider")
         options = pipeline_options(
             **self._plan.pipeline,
-            isolated=spans is None,
+            isolated=provider is None,
             around=None if outer is None else outer.run.pipeline.options,
         )
+        spans = _spans(provider, outer, with_content=options.exports_content)
         try:
-            pipeline = POOL.acquire(options)
+            pipeline = acquire_pipeline(options)
         except JournalError as error:
             # No journal can be kept there; what happens is still recorded, in memory.
             GUARD.note("journal", self._early_faults, error)
-            options = options._replace(journal=None)
-            pipeline = POOL.acquire(options)
-        self._options = options
+            pipeline = acquire_pipeline(options._replace(journal=None))
+        self._pipeline = pipeline
         run = open_run(self._plan.description, pipeline, outer=outer, spans=spans, state=state)
         run.faults.update(self._early_faults)
+        run.give_up = self._give_up
         self.run, self.turns = run, TurnLog(run)
-        if self._plan.state_changes and self._plan.reader is not None and state is not None:
+        if self._per_call and self._plan.reader is not None and state is not None:
             run.watch = StateWatch(self._plan.reader, run.text)
             run.watch.start(state)
 
@@ -143,9 +127,9 @@ class Life:
     def end(self, state: bytes | None, error: BaseException | None) -> None:
         """Put the end on record: the state after, and the exception that ended the run if any."""
         run = self.opened
-        if self._options is None:
+        if self._pipeline is None:
             return
-        options, self._options = self._options, None
+        pipeline, self._pipeline = self._pipeline, None
         if error is not None:
             failure = describe(error, run.faults)
             said = {"type": failure.type, "message": run.words(failure.message)}
@@ -156,7 +140,12 @@ class Life:
             run.write_span(record)
             if run.spans is not None:
                 run.spans.end(run.root.span, record)
-        POOL.release(options)
+        release_pipeline(pipeline)
+
+    def _give_up(self) -> None:
+        self.stop()
+        self.outcome.setdefault("ended", False)
+        self.end(None, None)
 
     def record_turn(self, role: Role, content: object, calls: Iterable[object], **of: Any) -> None:
         """Record a turn; see `TraceRecorder.record_turn`."""
@@ -220,6 +209,11 @@ class Life:
         return summary_of(self.opened)
 
     @property
+    def _per_call(self) -> bool:
+        asked = self._plan.state_changes or defaults.get("state_changes")
+        return bool(asked == "per_call")
+
+    @property
     def _faults(self) -> Counter[str]:
         return self._early_faults if self.run is None else self.run.faults
 
@@ -229,10 +223,12 @@ class Life:
         return root_span(self.opened, state=state, outcome=outcome, waiting=waiting)
 
 
-def _spans(provider: Any, outer: Scope | None) -> ProviderSpans | None:
+def _spans(provider: Any, outer: Scope | None, *, with_content: bool) -> ProviderSpans | None:
     """Return what makes spans in the user's provider; a sub-agent's run uses its parent's."""
+    if outer is not None and (provider is None or outer.run.spans is not None):
+        return outer.run.spans
     if provider is None:
-        return None if outer is None else outer.run.spans
+        return None
     from tracedance_sdk.recording.providers import ProviderSpans
 
-    return ProviderSpans(provider)
+    return ProviderSpans(provider, with_content=with_content)

@@ -3,87 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
 from time import time_ns
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
-from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.journal import INTERNAL, Attributes, EventRecord, Link
 from tracedance_sdk.otel import RUN_START, run_attributes, tool_definitions
 from tracedance_sdk.recording.identifiers import new_span_id, new_trace_id
 from tracedance_sdk.recording.pipeline import Pipeline
+from tracedance_sdk.recording.plans import Description
 from tracedance_sdk.recording.runs import Identity, Run
 from tracedance_sdk.recording.scopes import CURRENT, Scope, enclosing_open_scope
 from tracedance_sdk.recording.values import freeze
-from tracedance_sdk.trace import Agent, ToolDefinition
 
 if TYPE_CHECKING:
     from tracedance_sdk.recording.providers import ProviderSpans
-
-
-class Description(NamedTuple):
-    """What a run is, as its recorder was told.
-
-    Attributes:
-        agent: Name of the agent.
-        version: Of the agent.
-        tools: Definitions, as the model is shown them.
-    """
-
-    agent: str
-    version: str | None
-    task_id: str | None
-    group: str | None
-    session_id: str | None
-    system_prompt: str | None
-    tools: tuple[ToolDefinition, ...]
-    metadata: Mapping[str, Any]
-
-
-def describe_run(
-    *,
-    agent: str | Agent,
-    tools: Iterable[ToolDefinition | Mapping[str, Any]],
-    metadata: Mapping[str, Any] | None,
-    **texts: str | None,
-) -> Description:
-    """Check what a recorder is told of its run.
-
-    Raises:
-        InvalidOption: An argument of a wrong type.
-    """
-    for name, text in texts.items():
-        if text is not None and not isinstance(text, str):
-            raise InvalidOption(f"{name}={text!r} is no text")
-    if not isinstance(agent, (str, Agent)):
-        raise InvalidOption(f"agent={agent!r} is neither a name nor an Agent")
-    who = Agent(name=agent) if isinstance(agent, str) else agent
-    return Description(
-        agent=who.name,
-        version=who.version,
-        tools=tuple(_definition(tool, place) for place, tool in enumerate(tools)),
-        metadata=dict(metadata or {}),
-        task_id=texts.get("task_id"),
-        group=texts.get("group"),
-        session_id=texts.get("session_id"),
-        system_prompt=texts.get("system_prompt"),
-    )
-
-
-def _definition(tool: ToolDefinition | Mapping[str, Any], place: int) -> ToolDefinition:
-    if isinstance(tool, ToolDefinition):
-        return tool
-    try:
-        inner = tool["function"] if isinstance(tool.get("function"), Mapping) else tool
-        schema = inner.get("parameters") or inner.get("input_schema")
-        known = {key: value for key, value in inner.items() if key in ToolDefinition.model_fields}
-        return ToolDefinition.model_validate({**known, "parameters": schema})
-    except (AttributeError, TypeError, ValidationError) as error:
-        raise InvalidOption(
-            f"tools[{place}]={tool!r} is no tool definition: give name, description and parameters"
-        ) from error
 
 
 def outer_scope() -> Scope | None:
@@ -110,7 +43,7 @@ def open_run(
     """
     start_ns = time_ns()
     trace_id = new_trace_id()
-    span: object = None
+    span: Any = None
     if spans is None:
         identity = _isolated(trace_id, outer)
     else:
@@ -154,7 +87,7 @@ def _isolated(trace_id: str, outer: Scope | None) -> Identity:
     )
 
 
-def _nested(trace_id: str, outer: Scope | None, spans: ProviderSpans, span: object) -> Identity:
+def _nested(trace_id: str, outer: Scope | None, spans: ProviderSpans, span: Any) -> Identity:
     return Identity(
         trace_id,
         spans.trace_id(span),

@@ -84,6 +84,27 @@ def pipeline_options(
     )
 
 
+def check_options(given: Mapping[str, Any]) -> None:
+    """Check arguments of `configure` or of a recorder, each for itself; None is none given.
+
+    Raises:
+        InvalidOption: One that cannot be used.
+    """
+    _folder(given.get("journal"))
+    _exporter(given.get("exporter"))
+    if given.get("durability") is not None:
+        _checked_durability(given["durability"])
+    if given.get("redaction") is not None:
+        _checked_redaction(given["redaction"])
+    if given.get("content") not in (None, "on", "off"):
+        raise InvalidOption(f"content={given['content']!r} is neither 'on' nor 'off'")
+    if given.get("state_changes") not in (None, "per_call"):
+        raise InvalidOption(f"state_changes={given['state_changes']!r} is not 'per_call'")
+    provider = given.get("tracer_provider")
+    if provider is not None and not callable(getattr(provider, "get_tracer", None)):
+        raise InvalidOption(f"tracer_provider={provider!r} has no get_tracer()")
+
+
 def _first(given: _T | None, otherwise: Any) -> Any:
     return otherwise if given is None else given
 

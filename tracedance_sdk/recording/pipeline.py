@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from tracedance_sdk.recording.evidence import Evidence, JournalEvidence, MemoryEvidence
 from tracedance_sdk.recording.options import PipelineOptions
+from tracedance_sdk.recording.pools import SharedPool
 from tracedance_sdk.recording.pseudonyms import redaction_key
 from tracedance_sdk.recording.redaction import SecretRedactor
 from tracedance_sdk.settings import read_text
@@ -46,27 +48,58 @@ class Pipeline:
         return JournalEvidence(self.journal, otel_trace_id)
 
     def close(self) -> None:
-        """Close the journal and the exporter; what waits to be exported is sent if time allows."""
+        """Close the journal, and give the exporter back to those who share it."""
         try:
             if self.journal is not None:
                 self.journal.close()
         finally:
             if self.export is not None:
-                self.export.close()
+                EXPORTS.release(_export_key(self.options))
 
 
-def open_pipeline(options: PipelineOptions) -> Pipeline:
-    """Open what the options ask for.
+PIPELINES: Final[SharedPool[Pipeline]] = SharedPool()
+EXPORTS: Final[SharedPool[Export]] = SharedPool()
+
+
+def acquire_pipeline(options: PipelineOptions) -> Pipeline:
+    """Return the pipeline shared by all recorders with these options; `release` it when done.
 
     Raises:
         JournalError: The redaction key beside the journal cannot be used.
     """
+    return PIPELINES.acquire(_key(options), partial(_open_pipeline, options))
+
+
+def release_pipeline(pipeline: Pipeline) -> None:
+    """Give a pipeline back."""
+    PIPELINES.release(_key(pipeline.options))
+
+
+def _open_pipeline(options: PipelineOptions) -> Pipeline:
     return Pipeline(
         options,
         redact=_redact(options),
         journal=None if options.journal is None else _journal(options, options.journal),
-        export=None if options.exporter is None else _export(options),
+        export=None if options.exporter is None else _acquire_export(options),
     )
+
+
+def _key(options: tuple[object, ...]) -> Hashable:
+    """Compare names by what they say, objects by what they are."""
+    return tuple(
+        value if value is None or isinstance(value, (str, bool)) else id(value) for value in options
+    )
+
+
+def _export_key(options: PipelineOptions) -> Hashable:
+    return _key((options.exporter, options.exports_content))
+
+
+def _acquire_export(options: PipelineOptions) -> Export:
+    from tracedance_sdk.recording.exporting import open_export
+
+    make = partial(open_export, options.exporter, with_content=options.exports_content)
+    return EXPORTS.acquire(_export_key(options), make)
 
 
 def _redact(options: PipelineOptions) -> Callable[[bytes], bytes] | None:
@@ -84,9 +117,3 @@ def _journal(options: PipelineOptions, folder: str) -> JournalWriter:
     return JournalWriter(
         folder, key=None if key is None else key.encode(), durability=options.durability
     )
-
-
-def _export(options: PipelineOptions) -> Export:
-    from tracedance_sdk.recording.exporting import open_export
-
-    return open_export(options.exporter, with_content=options.exports_content)

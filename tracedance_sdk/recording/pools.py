@@ -1,80 +1,77 @@
-"""Pipelines shared by all recorders of the process that want the same.
+"""Things that recorders of one process share: opened once, closed when long unused.
 
-A pipeline no recorder uses is kept a while, so that one recorder after another writes one journal
-and exports through one thread. Of those kept, the one unused longest is closed first; all are
-closed when the interpreter exits.
+What nobody uses is kept a while, so that one recorder after another writes one journal and exports
+through one thread. Of the unused ones kept, the one unused longest is closed first.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from typing import Any, Final
+from collections.abc import Callable, Hashable
+from typing import Final, Generic, Protocol, TypeVar
 
-from tracedance_sdk.recording.guard import GUARD
-from tracedance_sdk.recording.options import PipelineOptions
-from tracedance_sdk.recording.pipeline import Pipeline, open_pipeline
+from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
 
 MAX_IDLE: Final = 8
-"""How many unused pipelines are kept open."""
-
-_Key = tuple[Any, ...]
+"""How many unused things of a kind are kept open."""
 
 
-class PipelinePool:
-    """Open pipelines by their options."""
+class Closable(Protocol):
+    """What can be shared."""
+
+    def close(self) -> None:
+        """Give everything back."""
+
+
+_T = TypeVar("_T", bound=Closable)
+
+
+class SharedPool(Generic[_T]):
+    """Open things by key, with a count of their users."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._users: Counter[_Key] = Counter()
-        self._open: OrderedDict[_Key, Pipeline] = OrderedDict()
+        self._users: Counter[Hashable] = Counter()
+        self._open: OrderedDict[Hashable, _T] = OrderedDict()
 
-    def acquire(self, options: PipelineOptions) -> Pipeline:
-        """Return the pipeline for these options; `release` it when done.
+    def acquire(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """Return the thing under this key, made now if there is none; `release` it when done.
 
         Raises:
-            JournalError: Its redaction key cannot be used.
+            Exception: Whatever `make` raises.
         """
-        key = _key(options)
         with self._lock:
-            pipeline = self._open.get(key)
-            if pipeline is None:
-                pipeline = self._open[key] = open_pipeline(options)
+            found = self._open.get(key)
+            if found is None:
+                found = self._open[key] = make()
             self._open.move_to_end(key)
             self._users[key] += 1
-            return pipeline
+            return found
 
-    def release(self, options: PipelineOptions) -> None:
-        """Give a pipeline back; it is closed when too many lie unused."""
-        key = _key(options)
+    def release(self, key: Hashable) -> None:
+        """Count one user less, and close what lies unused beyond `MAX_IDLE`."""
         with self._lock:
             self._users[key] -= 1
             idle = [other for other in self._open if self._users[other] <= 0]
             surplus = [self._forget(other) for other in idle[:-MAX_IDLE]]
-        for pipeline in surplus:
-            GUARD.attempt("close", Counter(), pipeline.close)
+        _close_all(surplus)
 
     def close(self) -> None:
-        """Close every pipeline, used or not."""
+        """Close everything, used or not."""
         with self._lock:
-            pipelines = [self._forget(key) for key in list(self._open)]
-        for pipeline in pipelines:
-            GUARD.attempt("close", Counter(), pipeline.close)
+            everything = [self._forget(key) for key in list(self._open)]
+        _close_all(everything)
 
     def start_afresh_in_child(self) -> None:
-        """Make the pool usable in a forked process, whatever its lock was doing."""
+        """Become usable in a forked process, whatever the lock was doing in its parent."""
         self._lock = threading.Lock()
 
-    def _forget(self, key: _Key) -> Pipeline:
+    def _forget(self, key: Hashable) -> _T:
         self._users.pop(key, None)
         return self._open.pop(key)
 
 
-def _key(options: PipelineOptions) -> _Key:
-    """Compare names by what they say, objects by what they are."""
-    return tuple(
-        value if value is None or isinstance(value, (str, bool)) else id(value) for value in options
-    )
-
-
-POOL: Final = PipelinePool()
+def _close_all(things: list[_T]) -> None:
+    for thing in things:
+        GUARD.attempt("close", PROCESS_FAULTS, thing.close)

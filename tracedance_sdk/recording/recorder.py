@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
 from tracedance_sdk.recording.by_hand import HandCall
 from tracedance_sdk.recording.environments import execute_action
-from tracedance_sdk.recording.lives import Life, Plan
-from tracedance_sdk.recording.opening import describe_run
-from tracedance_sdk.recording.snapshots import state_reader
+from tracedance_sdk.recording.lives import Life
+from tracedance_sdk.recording.plans import plan_run
 
 if TYPE_CHECKING:
     import os
@@ -92,26 +91,23 @@ class TraceRecorder:
     ) -> None:
         self._environment = environment
         self._life = Life(
-            Plan(
-                description=describe_run(
-                    agent=agent,
-                    task_id=task_id,
-                    group=group,
-                    session_id=session_id,
-                    system_prompt=system_prompt,
-                    tools=tools,
-                    metadata=metadata,
-                ),
-                pipeline={
-                    "journal": journal,
-                    "exporter": exporter,
-                    "redaction": redaction,
-                    "content": content,
-                    "durability": durability,
-                },
+            plan_run(
+                task_id=task_id,
+                agent=agent,
+                state=state,
+                environment=environment,
+                journal=journal,
+                exporter=exporter,
                 tracer_provider=tracer_provider,
-                reader=state_reader(state, environment),
+                redaction=redaction,
                 state_changes=state_changes,
+                content=content,
+                system_prompt=system_prompt,
+                tools=tools,
+                group=group,
+                session_id=session_id,
+                metadata=metadata,
+                durability=durability,
             )
         )
 

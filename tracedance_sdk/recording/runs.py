@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
@@ -13,13 +14,14 @@ from tracedance_sdk.recording.evidence import BLOB_BYTES, Evidence
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.ledger import Ledger
 from tracedance_sdk.recording.scopes import Scope, open_runs
+from tracedance_sdk.recording.tallies import Tally
 from tracedance_sdk.recording.values import freeze
 
 if TYPE_CHECKING:
     from tracedance_sdk.recording.pipeline import Pipeline
     from tracedance_sdk.recording.providers import ProviderSpans
     from tracedance_sdk.recording.snapshots import StateWatch
-    from tracedance_sdk.recording.wrappers import Tool
+    from tracedance_sdk.recording.tools import Tool
 
 UNCHECKED: Final = b'"[MASKED:unchecked:]"'
 """Stands for a value that the redactor failed to look at."""
@@ -63,11 +65,13 @@ class Run:
         spans: Makes real spans in the user's own provider; None when isolated.
         is_open: Whether calls are still taken.
         written: Records kept so far.
+        tally: What became of its spans at the exporter.
         faults: Faults of the recorder in this run, by place and type.
         unattributed: Calls that might have been this run's and joined none, by reason.
         children: Runs of sub-agents, in order of start.
         tools: Decorated functions called in the run, by tool name.
         watch: Takes the change of state of each call; None when not asked for.
+        give_up: Ends the run without its recorder, when the program exits inside it.
     """
 
     def __init__(
@@ -79,7 +83,7 @@ class Run:
         pipeline: Pipeline,
         outer: Scope | None = None,
         spans: ProviderSpans | None = None,
-        span: object = None,
+        span: Any = None,
     ) -> None:
         self.identity = identity
         self.otel_trace_id = identity.otel_trace_id
@@ -94,11 +98,13 @@ class Run:
         self.ledger = Ledger()
         self.is_open = False
         self.written = 0
+        self.tally = Tally()
         self.faults: Counter[str] = Counter()
         self.unattributed: Counter[str] = Counter()
         self.children: list[Run] = []
         self.tools: dict[str, Tool] = {}
         self.watch: StateWatch | None = None
+        self.give_up: Callable[[], None] = self.shut
         self._counting = threading.Lock()
         self._redact = pipeline.redact
         self._export = pipeline.export
@@ -115,6 +121,13 @@ class Run:
         self.is_open = False
         open_runs.pop(self, None)
 
+    def start_afresh_in_child(self) -> None:
+        """Become usable in a forked process, whatever the locks were doing in its parent."""
+        self._counting = threading.Lock()
+        self.ledger.start_afresh_in_child()
+        if self.watch is not None:
+            self.watch.start_afresh_in_child()
+
     def write(self, record: EvidenceRecord) -> None:
         """Keep a record; a fault in doing so is counted and never raised."""
         GUARD.attempt("write", self.faults, self._keep, record)
@@ -123,7 +136,7 @@ class Run:
         """Keep an ended span and hand it to the exporter, when there is one."""
         GUARD.attempt("write", self.faults, self._keep, record)
         if self._export is not None:
-            GUARD.attempt("export", self.faults, self._export.add, record)
+            GUARD.attempt("export", self.faults, self._export.add, record, self.tally)
 
     def _keep(self, record: EvidenceRecord) -> None:
         self.evidence.append(record)

@@ -72,6 +72,10 @@ class StateWatch:
         """Compare with this state from now on."""
         self._before = orjson.loads(state)
 
+    def start_afresh_in_child(self) -> None:
+        """Become usable in a forked process, whatever the lock was doing in its parent."""
+        self._lock = threading.Lock()
+
     def change(self) -> str:
         """Return what changed since the last look, as JSON text fit to be written."""
         with self._lock:

@@ -11,7 +11,7 @@ from tracedance_sdk.recording.arguments import ArgumentPlan
 from tracedance_sdk.recording.calls import OpenCall, start_call
 from tracedance_sdk.recording.dispatching import Dispatcher
 from tracedance_sdk.recording.driving import UNRECORDED, Operation
-from tracedance_sdk.recording.functions import name_of
+from tracedance_sdk.recording.functions import is_decoratable, name_of
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.scopes import Scope, find_scope, open_runs
 from tracedance_sdk.recording.streams import Reduce, StreamCall
@@ -108,7 +108,7 @@ class ToolDecoration:
 
     def around(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the recorded function."""
-        if not callable(function) and not isinstance(function, (classmethod, staticmethod)):
+        if not is_decoratable(function):
             raise InvalidOption(f"{function!r} is not callable; put the decorator on a function")
         return Recorded(function, Tool(self, function).run)
 
@@ -174,7 +174,7 @@ class Tool:
         scope.run.tools[self.name] = self
         arguments = plan.bind(args, kwargs, bound=bound)
         if self._prepared is None or not self._prepared[0].makes_items:
-            return start_call(scope, self.name, arguments)
+            return start_call(scope, self.name, arguments, form=OpenCall)
         call = start_call(scope, self.name, arguments, form=StreamCall)
         call.collect(self.decoration.reduce, self.decoration.max_items)
         return call

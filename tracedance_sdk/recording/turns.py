@@ -62,7 +62,7 @@ class TurnLog:
         start_ns = _ns(turn.started_at)
         end_ns = max(start_ns, _ns(turn.ended_at))
         name = CHAT if turn.model is None else f"{CHAT} {turn.model}"
-        span = None
+        span: Any = None
         if run.spans is not None:
             span = run.spans.start(name, attributes, run.root, start_ns, CLIENT)
         record = SpanRecord(

@@ -17,7 +17,7 @@ class Decoration(Protocol):
         """Decorate a function."""
 
 
-class BoundRecorded(wrapt.BoundFunctionWrapper):
+class BoundRecorded(wrapt.BoundFunctionWrapper):  # type: ignore[type-arg]  # generic in stubs only
     """A recorded function as attribute access gives it, bound to an instance or class."""
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -33,7 +33,7 @@ class BoundRecorded(wrapt.BoundFunctionWrapper):
         return getattr(copy.deepcopy(self._self_instance, memo), self.__name__)
 
 
-class Recorded(wrapt.FunctionWrapper):
+class Recorded(wrapt.FunctionWrapper):  # type: ignore[type-arg]  # as above
     """A recorded function. Pickled by reference and copied as itself, as functions are."""
 
     __bound_function_wrapper__ = BoundRecorded
@@ -42,8 +42,8 @@ class Recorded(wrapt.FunctionWrapper):
         name = getattr(self, "__qualname__", None)
         if name is not None and _lookup(self.__module__, name) is self:
             return name
-        decoration: Decoration = self._self_wrapper.__self__.decoration
-        return _decorate_again, (self.__wrapped__, decoration)
+        runner: Any = self._self_wrapper
+        return _decorate_again, (self.__wrapped__, runner.__self__.decoration)
 
     def __copy__(self) -> Any:
         return self

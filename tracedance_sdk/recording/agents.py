@@ -1,0 +1,185 @@
+"""The decorator for an agent's entry point: every use of the function is a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
+
+from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.recording.dispatching import Dispatcher
+from tracedance_sdk.recording.driving import UNRECORDED, Operation
+from tracedance_sdk.recording.functions import is_decoratable, name_of
+from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
+from tracedance_sdk.recording.lives import Life
+from tracedance_sdk.recording.plans import Plan, plan_run
+from tracedance_sdk.recording.wrappers import Recorded
+from tracedance_sdk.trace import Agent
+
+if TYPE_CHECKING:
+    import os
+
+    from tracedance_sdk.recording.options import Durability
+    from tracedance_sdk.recording.redaction import Redactor
+    from tracedance_sdk.recording.scopes import Tokens
+    from tracedance_sdk.trace import ToolDefinition
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+@overload
+def agent(function: Callable[_P, _T], /) -> Callable[_P, _T]: ...
+
+
+@overload
+def agent(
+    *,
+    name: str | None = None,
+    version: str | None = None,
+    state: object = None,
+    task_id: str | None = None,
+    journal: str | os.PathLike[str] | Literal[False] | None = None,
+    exporter: Any = None,
+    tracer_provider: Any = None,
+    redaction: bool | Redactor | None = None,
+    state_changes: Literal["per_call"] | None = None,
+    content: Literal["on", "off"] | None = None,
+    system_prompt: str | None = None,
+    tools: Iterable[ToolDefinition | Mapping[str, Any]] = (),
+    group: str | None = None,
+    session_id: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    durability: Durability | None = None,
+) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]: ...
+
+
+def agent(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Record every use of a function as a run of an agent.
+
+    For coroutines, generators and methods as for plain functions; what `tool` promises of the
+    function's behaviour holds here too. A use inside another run is a sub-agent's run: a trace of
+    its own, linked to the call that started it, in the same OpenTelemetry trace. A generator's
+    run lasts as long as it is read.
+
+    Args:
+        function: The entry point, when the decorator is used bare.
+        options: Of `TraceRecorder`, without ``environment``; ``name`` and ``version`` are the
+            agent's, by default named after the function.
+
+    Raises:
+        InvalidOption: An option that cannot be used, or `function` is not callable.
+        StateSourceError: No state can be taken from ``state``.
+
+    Example:
+        >>> @agent(task_id="greet")
+        ... def answer(request: str) -> str:
+        ...     return f"hello, {request}"
+        >>> answer("Ann")
+        'hello, Ann'
+    """
+    decoration = AgentDecoration(options)
+    return decoration.around if function is None else decoration.around(function)
+
+
+class AgentDecoration:
+    """The options of one use of `agent`, and what it does with a function."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self.options = {**options, "tools": tuple(options.get("tools", ()))}
+        try:
+            self.plan_for("agent")
+        except TypeError as error:
+            raise InvalidOption(f"agent() cannot be used like this: {error}") from error
+
+    def __reduce__(self) -> Any:
+        return AgentDecoration, (self.options,)
+
+    def plan_for(self, name: str) -> Plan:
+        """Return the plan of a run; `name` is the agent's unless the options name it."""
+        options = dict(self.options)
+        who = Agent(name=options.pop("name", None) or name, version=options.pop("version", None))
+        return plan_run(agent=who, **options)
+
+    def around(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the recorded function."""
+        if not is_decoratable(function):
+            raise InvalidOption(f"{function!r} is not callable; put the decorator on a function")
+        return Recorded(function, EntryPoint(self, function).run)
+
+
+class EntryPoint:
+    """A function that is recorded as an agent's entry point.
+
+    Attributes:
+        decoration: The options it was decorated with.
+    """
+
+    def __init__(self, decoration: AgentDecoration, function: Callable[..., Any]) -> None:
+        self.decoration = decoration
+        self._function = function
+        self._plan = decoration.plan_for(name_of(function))
+        self._dispatcher: Dispatcher | None = None
+
+    def run(
+        self,
+        wrapped: Callable[..., Any],
+        instance: object,  # noqa: ARG002  # wrapt gives it
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """Call the function, in a run of its own."""
+        if self._dispatcher is None:
+            self._dispatcher = Dispatcher(self._function)
+        return self._dispatcher.run(self._begin, wrapped, args, kwargs)
+
+    def _begin(self) -> Operation:
+        return GUARD.attempt("open", PROCESS_FAULTS, AgentRun, self._plan) or UNRECORDED
+
+
+class AgentRun:
+    """A run as an operation: it begins with the body and ends with it.
+
+    Spans are not waited for at its end: they leave in the background, and when the program exits.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._life = Life(plan)
+        self._life.begin(self._life.read_state())
+        self._root = self._life.opened.root
+        self._state: bytes | None = None
+
+    def enter(self) -> Tokens:
+        """Make the run the current one."""
+        return self._root.enter()
+
+    def leave(self, tokens: Tokens) -> None:
+        """Make the run around it the current one."""
+        self._root.leave(tokens)
+
+    def add(self, item: object) -> None:
+        """Keep nothing: what an agent yields is for its caller."""
+
+    def exhaust(self) -> None:
+        """End: the generator came to its end."""
+        self._end(None)
+
+    def succeed(self, value: object) -> None:  # noqa: ARG002  # as for `add`
+        """End: the function returned."""
+        self._end(None)
+
+    def fail(self, error: BaseException) -> None:
+        """End: an exception left the function, or its caller stopped reading."""
+        self._end(error)
+
+    async def observe(self) -> None:
+        """Take the state at the end from a source that may have to be awaited."""
+        self._life.stop()
+        self._state = await self._life.read_state_async()
+
+    def _end(self, error: BaseException | None) -> None:
+        GUARD.attempt("close", PROCESS_FAULTS, self._finish, error)
+
+    def _finish(self, error: BaseException | None) -> None:
+        self._life.stop()
+        state = self._life.read_state() if self._state is None else self._state
+        self._life.end(state, error)

@@ -1,0 +1,154 @@
+"""What a recorder is told, checked when it is made: what the run is, and what becomes of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple
+
+from pydantic import ValidationError
+
+from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.recording.options import Durability, check_options
+from tracedance_sdk.recording.redaction import Redactor
+from tracedance_sdk.recording.snapshots import StateReader, state_reader
+from tracedance_sdk.trace import Agent, ToolDefinition
+
+
+class Description(NamedTuple):
+    """What a run is, as its recorder was told.
+
+    Attributes:
+        agent: Name of the agent.
+        version: Of the agent.
+        tools: Definitions, as the model is shown them.
+    """
+
+    agent: str
+    version: str | None
+    task_id: str | None
+    group: str | None
+    session_id: str | None
+    system_prompt: str | None
+    tools: tuple[ToolDefinition, ...]
+    metadata: Mapping[str, Any]
+
+    def with_defaults(self, defaults: Mapping[str, Any]) -> Description:
+        """Return the description with what `configure` says where nothing else does."""
+        return self._replace(
+            group=self.group or defaults.get("group"),
+            session_id=self.session_id or defaults.get("session_id"),
+            metadata={**defaults.get("metadata", {}), **self.metadata},
+        )
+
+
+def describe_run(
+    *,
+    agent: str | Agent,
+    tools: Iterable[ToolDefinition | Mapping[str, Any]],
+    metadata: Mapping[str, Any] | None,
+    **texts: str | None,
+) -> Description:
+    """Check what a recorder is told of its run.
+
+    Raises:
+        InvalidOption: An argument of a wrong type.
+    """
+    for name, text in texts.items():
+        if text is not None and not isinstance(text, str):
+            raise InvalidOption(f"{name}={text!r} is no text")
+    if not isinstance(agent, (str, Agent)):
+        raise InvalidOption(f"agent={agent!r} is neither a name nor an Agent")
+    who = Agent(name=agent) if isinstance(agent, str) else agent
+    return Description(
+        agent=who.name,
+        version=who.version,
+        tools=tuple(_definition(tool, place) for place, tool in enumerate(tools)),
+        metadata=dict(metadata or {}),
+        task_id=texts.get("task_id"),
+        group=texts.get("group"),
+        session_id=texts.get("session_id"),
+        system_prompt=texts.get("system_prompt"),
+    )
+
+
+def _definition(tool: ToolDefinition | Mapping[str, Any], place: int) -> ToolDefinition:
+    if isinstance(tool, ToolDefinition):
+        return tool
+    try:
+        inner = tool["function"] if isinstance(tool.get("function"), Mapping) else tool
+        schema = inner.get("parameters") or inner.get("input_schema")
+        known = {key: value for key, value in inner.items() if key in ToolDefinition.model_fields}
+        return ToolDefinition.model_validate({**known, "parameters": schema})
+    except (AttributeError, TypeError, ValidationError) as error:
+        raise InvalidOption(
+            f"tools[{place}]={tool!r} is no tool definition: give name, description and parameters"
+        ) from error
+
+
+class Plan(NamedTuple):
+    """The arguments of a recorder, checked.
+
+    Attributes:
+        description: What the run is.
+        pipeline: Arguments of `pipeline_options`.
+        tracer_provider: The user's own provider.
+        reader: Takes the state; None when there is no source.
+        state_changes: ``per_call`` reads the state after each call.
+    """
+
+    description: Description
+    pipeline: Mapping[str, Any]
+    tracer_provider: Any
+    reader: StateReader | None
+    state_changes: Literal["per_call"] | None
+
+
+def plan_run(
+    *,
+    task_id: str | None = None,
+    agent: str | Agent = "agent",
+    state: object = None,
+    environment: Any = None,
+    journal: str | os.PathLike[str] | Literal[False] | None = None,
+    exporter: Any = None,
+    tracer_provider: Any = None,
+    redaction: bool | Redactor | None = None,
+    state_changes: Literal["per_call"] | None = None,
+    content: Literal["on", "off"] | None = None,
+    system_prompt: str | None = None,
+    tools: Iterable[ToolDefinition | Mapping[str, Any]] = (),
+    group: str | None = None,
+    session_id: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    durability: Durability | None = None,
+) -> Plan:
+    """Check the arguments of `TraceRecorder`, which explains them.
+
+    Raises:
+        InvalidOption: One that cannot be used.
+        StateSourceError: No state can be taken from `state`.
+    """
+    pipeline = {
+        "journal": journal,
+        "exporter": exporter,
+        "redaction": redaction,
+        "content": content,
+        "durability": durability,
+    }
+    check_options({**pipeline, "tracer_provider": tracer_provider, "state_changes": state_changes})
+    return Plan(
+        description=describe_run(
+            agent=agent,
+            task_id=task_id,
+            group=group,
+            session_id=session_id,
+            system_prompt=system_prompt,
+            tools=tools,
+            metadata=metadata,
+        ),
+        pipeline=pipeline,
+        tracer_provider=tracer_provider,
+        reader=state_reader(state, environment),
+        state_changes=state_changes,
+    )

@@ -1,0 +1,29 @@
+"""What became of the spans of one run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+LATE: Final = "not taken by the exporter in time"
+
+
+class Tally:
+    """Counts spans on their way out.
+
+    Attributes:
+        handed: Given to the exporter's queue.
+        exported: Taken by the exporter.
+        failed: Refused by it, by reason.
+    """
+
+    def __init__(self) -> None:
+        self.handed = 0
+        self.exported = 0
+        self.failed: Counter[str] = Counter()
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Spans not exported, by reason; those still on their way count as late."""
+        late = self.handed - self.exported - self.failed.total()
+        return {**self.failed, **({LATE: late} if late > 0 else {})}
