@@ -115,7 +115,7 @@ system prompt
     First look.
   (image a.png)
   1. look {"what":"contacts contacts contacts contacts contacts contacts...
-     ok {"found":["Sam"]}  (1.3 ms)
+     ok {"found":["Sam"]}  (1.26 ms)
     2. nested (by tool) {}
        failed ValueError: no way
   3. send {"to":"S"}
@@ -134,7 +134,7 @@ state
   remove /draft (was 1)
 
 fidelity
-  fit for reading
+  fit for reading, state grading
   1 x arguments_unknown: a call whose arguments were not recorded
       (turns[1].calls[3])
   1 x result_interrupted: a call that never came to its end

@@ -9,7 +9,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
-from tracedance_sdk.grading import Report, Verdict
+from tracedance_sdk.grading import Verdict
 from tracedance_sdk.report.marks import score_text
 from tracedance_sdk.report.rows import Row
 from tracedance_sdk.report.safe_text import in_one_line, xml_text
@@ -67,19 +67,17 @@ def _add_case(suite: ET.Element, row: Row) -> None:
 
 
 def _said(row: Row) -> tuple[str, str]:
-    if row.report is None:
-        return row.problem or "not read", row.problem or ""
-    lines = list(_lines(row.report))
-    return (lines[0] if lines else row.report.verdict.value), "\n".join(lines)
-
-
-def _lines(report: Report) -> list[str]:
+    """Return what made the verdict in one line, and everything there is to say."""
+    report = row.report
+    if report is None:
+        problem = row.problem or "not graded"
+        return problem, problem
     grades = [grade for grade in report.grades if grade.verdict is not Verdict.PASS]
     grades.sort(key=lambda grade: (not grade.decides, grade.verdict.rank))
     lines: list[str] = []
     for grade in grades:
-        lines.append(f"{grade.verdict.value}: {grade.title}: {grade.reason}")
+        heading = f"{grade.verdict.value}: {grade.title}"
+        lines.append(heading if grade.evidence else f"{heading}: {grade.reason}")
         lines += [f"  - {evidence.what}" for evidence in grade.evidence]
-    lines += report.notes
-    lines.append(f"trajectory score {score_text(report.trajectory_score)}")
-    return lines
+    lines += [*report.notes, f"trajectory score {score_text(report.trajectory_score)}"]
+    return f"{grades[0].title}: {grades[0].reason}" if grades else lines[0], "\n".join(lines)

@@ -21,6 +21,8 @@ _DIMENSIONS: Final = (
     ("further", "Further"),
 )
 _NAME_WIDTH: Final = 24
+_DIMENSION_WIDTH: Final = 10
+_TRAJECTORY_WIDTH: Final = 12
 _LEAST_NAME: Final = 12
 _LEAST_REASON: Final = 20
 _MOST_REASON: Final = 160
@@ -29,16 +31,13 @@ _MOST_REASON: Final = 160
 class _Widths(NamedTuple):
     """Cells of the columns between the name and the reason."""
 
-    dimension: int
+    dimensions: tuple[int, ...]
     trajectory: int
     overall: int
 
-    def fixed(self, n_dimensions: int) -> int:
-        return n_dimensions * self.dimension + self.trajectory + self.overall
-
-
-_ROOMY: Final = _Widths(dimension=10, trajectory=12, overall=16)
-_COMPACT: Final = _Widths(dimension=9, trajectory=11, overall=14)
+    @property
+    def all(self) -> int:
+        return sum(self.dimensions) + self.trajectory + self.overall
 
 
 def print_table(rows: Sequence[Row], console: ReportConsole) -> None:
@@ -53,9 +52,13 @@ def print_table(rows: Sequence[Row], console: ReportConsole) -> None:
         for name, title in _DIMENSIONS
         if name != "further" or any(row.report and row.report.further.specified for row in rows)
     ]
-    roomy = console.width >= _ROOMY.fixed(len(columns)) + _NAME_WIDTH
-    widths = _ROOMY if roomy else _COMPACT
-    room = console.width - widths.fixed(len(columns))
+    overall = max(verdict_text(verdict, console).cell_len for verdict in Verdict) + 2
+    widths = _Widths((_DIMENSION_WIDTH,) * len(columns), _TRAJECTORY_WIDTH, overall)
+    if console.width < widths.all + _NAME_WIDTH:
+        longest = max((verdict_text(row.verdict, console).cell_len for row in rows), default=0)
+        tight = tuple(len(title) + 1 for _, title in columns)
+        widths = _Widths(tight, len("Trajectory "), max(longest, len("Overall")))
+    room = console.width - widths.all
     if room < _LEAST_NAME:
         for row in rows:
             _print_block(row, columns, console)
@@ -78,15 +81,17 @@ def _print_lines(
     if room - name_width < _LEAST_REASON <= room - _NAME_WIDTH:
         name_width = max(_NAME_WIDTH, room - 2 * _LEAST_REASON)
     reason_width = room - name_width
-    titles = [title.ljust(widths.dimension) for _, title in columns]
+    titles = [
+        title.ljust(width) for (_, title), width in zip(columns, widths.dimensions, strict=True)
+    ]
     head = f"{'Trace'.ljust(name_width)}{''.join(titles)}{'Trajectory'.ljust(widths.trajectory)}"
     head += "Overall".ljust(widths.overall)
     head += "Why" if reason_width >= _LEAST_REASON else ""
     console.say(head.rstrip(), style="bold")
     for row in rows:
         line = Text(_cell(shorten_middle(in_one_line(row.name), name_width - 2), name_width))
-        for name, _ in columns:
-            line.append_text(_padded(_dimension_mark(row, name, console), widths.dimension))
+        for (name, _), width in zip(columns, widths.dimensions, strict=True):
+            line.append_text(_padded(_dimension_mark(row, name, console), width))
         line.append(_score(row).ljust(widths.trajectory))
         line.append_text(_padded(verdict_text(row.verdict, console), widths.overall))
         if reason_width >= _LEAST_REASON:
