@@ -39,6 +39,7 @@ def test_every_integer_is_read_as_it_is_or_as_a_stub(
     text = json.dumps(document, indent=indent, separators=separators)
 
     assert parse_json(text, where="document") == as_read(document)
+    assert parse_json(text, where="document", unique_keys=True) == as_read(document)
 
 
 @pytest.mark.parametrize("text", ["12345678901234567890123", "-12345678901234567890123"])

@@ -89,7 +89,7 @@ def parse_json(
     Args:
         data: UTF-8 bytes (a byte order mark is skipped) or text.
         where: What the document is, for messages, such as a file name.
-        unique_keys: Refuse an object that names a key twice (slower).
+        unique_keys: Refuse an object that names a key twice (slower, but for compact JSON).
         max_depth: Most lists and objects within one another, at most `MAX_TRACE_DEPTH`.
 
     Returns:
@@ -99,16 +99,27 @@ def parse_json(
         InvalidJSON: Not UTF-8, not JSON, nested deeper than `max_depth`, or a duplicate key.
     """
     raw = _utf8(data, where)
-    if not unique_keys:
-        try:
-            value = orjson.loads(raw)
-        except orjson.JSONDecodeError:
-            pass
-        else:
-            if not _holds_long_integer(raw) or not _holds_huge_float(value):
-                return _bounded(value, raw, where, max_depth)
+    try:
+        value = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        pass
+    else:
+        if _writes_back(value, raw) if unique_keys else _keeps_numbers(value, raw):
+            return _bounded(value, raw, where, max_depth)
     value = _parse_strict(raw, where, unique_keys=unique_keys, max_depth=max_depth)
     return _bounded(value, raw, where, max_depth)
+
+
+def _writes_back(value: Json, raw: bytes) -> bool:
+    """Whether nothing was lost in reading, as in files written by the fast writer itself."""
+    try:
+        return orjson.dumps(value) == raw.strip()
+    except (TypeError, ValueError):
+        return False
+
+
+def _keeps_numbers(value: Json, raw: bytes) -> bool:
+    return not _holds_long_integer(raw) or not _holds_huge_float(value)
 
 
 def _holds_long_integer(raw: bytes) -> bool:
