@@ -24,7 +24,8 @@ class ImportProblem(NamedTuple):
 
     def __str__(self) -> str:
         place = self.path if self.line is None else f"{self.path}:{self.line}"
-        return self.reason if self.reason.startswith(place) else f"{place}: {self.reason}"
+        named = self.reason.startswith((place, repr(place)))
+        return self.reason if named else f"{place}: {self.reason}"
 
 
 class Collector(Protocol):
