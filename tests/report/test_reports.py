@@ -238,7 +238,7 @@ def test_long_names_are_shortened_in_the_middle() -> None:
     ]
     lines = table_text(rows).splitlines()
     shown = [line.split()[0] for line in lines[1:3]]
-    assert shown == ["traces/2026...tomer-1.json", "traces/2026...tomer-2.json"]
+    assert shown == ["traces/2026-...tomer-1.json", "traces/2026-...tomer-2.json"]
 
 
 @pytest.mark.parametrize("width", [20, 40, 72, 73, 80, 100, 160])

@@ -29,7 +29,7 @@ def show(paths: tuple[Path, ...], full: bool, trace_id: str | None) -> int:
             complain(str(found.problem))
         elif trace_id is None or found.trace.id.startswith(trace_id):
             if shown:
-                console.rule()
+                console.say("\n" + "=" * 40 + "\n")
             print_trace(found.trace, console, full=full)
             shown += 1
     if not shown and not broken:
