@@ -9,7 +9,7 @@ from tests.support.traces import traces
 from tracedance_sdk.otel import assemble, trace_records
 from tracedance_sdk.trace import Trace, decode, encode
 
-many = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+many = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @many

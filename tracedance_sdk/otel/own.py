@@ -11,9 +11,9 @@ from tracedance_sdk.otel import names
 from tracedance_sdk.otel.calls import own_call, patched
 from tracedance_sdk.otel.messages import Message, instructions_text, own_message, read_definitions
 from tracedance_sdk.otel.times import iso_time
-from tracedance_sdk.otel.tree import Node, Run
+from tracedance_sdk.otel.tree import Run
 from tracedance_sdk.otel.values import Values
-from tracedance_sdk.trace import UNKNOWN, Json, Note, imported_trace_id, note
+from tracedance_sdk.trace import UNKNOWN, Json, Note, blob_digest, imported_trace_id, note
 
 _HEAD: Final = {
     names.TRACE_ID: "id",
@@ -21,11 +21,12 @@ _HEAD: Final = {
     names.GROUP: "group",
     names.TASK_ID: "task_id",
 }
-_VALUES: Final = {
-    names.METADATA: "metadata",
-    names.OUTCOME: "outcome",
-    names.INITIAL_STATE: "initial_state",
-    names.FINAL_STATE: "final_state",
+_OBJECTS: Final = {names.METADATA: "metadata", names.OUTCOME: "outcome"}
+_STATES: Final = {names.INITIAL_STATE: "initial_state", names.FINAL_STATE: "final_state"}
+_LARGE: Final = {
+    names.SYSTEM_INSTRUCTIONS: "system_prompt",
+    names.TOOL_DEFINITIONS: "tools",
+    **_OBJECTS,
 }
 
 
@@ -43,16 +44,18 @@ class Reading(NamedTuple):
 
 def own_run(run: Run, values: Values) -> Reading:
     """Read a run from our own records."""
-    notes: list[Note] = []
     head = run_head(run, values)
-    if run.root is None:
-        notes.append(note("record_lost", ["run"]))
-    elif "system_prompt" not in head and names.SYSTEM_INSTRUCTIONS in run.root.attributes:
-        notes.append(note("value_elsewhere", ["system_prompt"]))
-    head["turns"], lost = _turns(run, values)
-    if lost:
-        notes.append(note("record_lost", count=lost))
-    fidelity = None if run.root is None else values.read(run.root.attributes.get(names.FIDELITY))
+    messages, elsewhere = _messages(run, values)
+    head["turns"], lost = _turns(messages, _executed(run, values))
+    missing = ["run"] if run.root is None else []
+    known = {} if run.root is None else run.root.attributes
+    elsewhere += [field for key, field in _LARGE.items() if key in known and field not in head]
+    notes: list[Note] = []
+    if elsewhere:
+        notes.append(note("value_elsewhere", elsewhere))
+    if lost or missing:
+        notes.append(note("record_lost", missing, count=lost + len(missing)))
+    fidelity = values.read(known.get(names.FIDELITY))
     return Reading(head, notes, fidelity if isinstance(fidelity, dict) else None)
 
 
@@ -73,20 +76,33 @@ def run_head(run: Run, values: Values) -> dict[str, Any]:
         head["parent"] = _some(
             trace_id=attributes[names.PARENT_TRACE_ID], call_id=attributes.get(names.PARENT_CALL_ID)
         )
-    prompt = instructions_text(values.read(attributes.get(names.SYSTEM_INSTRUCTIONS)))
-    if prompt is not None:
-        head["system_prompt"] = prompt
-    head["tools"] = read_definitions(values.read(attributes.get(names.TOOL_DEFINITIONS)))
-    for key, field in _VALUES.items():
-        value = values.read(attributes.get(key))
-        if value is not UNKNOWN:
-            head[field] = value
+    head |= _values(attributes, values)
     head["started_at"] = iso_time(run.root.start_ns)
     if run.root.end_ns is None:
         head["outcome"] = {"ended": False}
     else:
         head["ended_at"] = iso_time(run.root.end_ns)
-    return patched({k: v for k, v in head.items() if v != []}, attributes, values)
+    return patched(head, attributes, values)
+
+
+def _values(attributes: Attributes, values: Values) -> dict[str, Json]:
+    """Return the fields whose attributes are JSON, those that are at hand."""
+    found: dict[str, Json] = {}
+    prompt = instructions_text(values.read(attributes.get(names.SYSTEM_INSTRUCTIONS)))
+    if prompt is not None:
+        found["system_prompt"] = prompt
+    tools = values.read(attributes.get(names.TOOL_DEFINITIONS))
+    if isinstance(tools, list):
+        found["tools"] = read_definitions(tools)
+    for key, field in _OBJECTS.items():
+        value = values.read(attributes.get(key))
+        if isinstance(value, dict) and blob_digest(value) is None:
+            found[field] = value
+    for key, field in _STATES.items():
+        value = values.read(attributes.get(key))
+        if value is not UNKNOWN:
+            found[field] = value
+    return found
 
 
 def _agent(attributes: Attributes) -> dict[str, Json]:
@@ -97,10 +113,10 @@ def _some(**fields: Json) -> dict[str, Json]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _turns(run: Run, values: Values) -> tuple[list[dict[str, Any]], int]:
+def _turns(
+    messages: dict[int, Message], executed: dict[int, list[dict[str, Any]]]
+) -> tuple[list[dict[str, Any]], int]:
     """Return the turns' documents in order, and how many are missing among them."""
-    messages = _messages(run, values)
-    executed = _executed(run, values)
     indices = sorted(messages.keys() | executed.keys())
     turns: list[dict[str, Any]] = []
     place = 0
@@ -118,25 +134,40 @@ def _synthetic() -> dict[str, Any]:
     return {"role": "assistant", "origin": "agent", "synthetic": True}
 
 
-def _messages(run: Run, values: Values) -> dict[int, Message]:
-    """Return the messages of ours by turn; one in a span counts before one in an event."""
+def _messages(run: Run, values: Values) -> tuple[dict[int, Message], list[str]]:
+    """Return the messages of ours by turn, and the places of those that are not at hand.
+
+    A message in a span counts before one in an event.
+    """
     found: dict[int, Message] = {}
-    unread: dict[int, Node] = {}
-    sources: list[Attributes] = list(run.turns)
-    for node in run.nodes:
-        sources.append(node.attributes)
-        index = node.attributes.get(names.TURN_INDEX)
-        if type(index) is int and node.attributes.get(names.OPERATION) == names.CHAT:
-            unread[index] = node
+    sources = [*run.turns, *(node.attributes for node in run.nodes)]
     if run.root is not None:
         sources.append(run.root.attributes)
     for attributes in sources:
         for key in (names.INPUT_MESSAGES, names.OUTPUT_MESSAGES):
             listed = values.read(attributes.get(key))
             found.update((m.turn_index, m) for m in _own_messages(listed, values))
-    for index, node in unread.items():
-        found.setdefault(index, _without_content(index, node))
-    return found
+    elsewhere: list[str] = []
+    for attributes in sources:
+        index = attributes.get(names.TURN_INDEX)
+        if type(index) is int and names.CALL_INDEX not in attributes and index not in found:
+            found[index] = _elsewhere(index, attributes, values)
+            elsewhere.append(f"turns[{index}]")
+    return found, elsewhere
+
+
+def _elsewhere(index: int, attributes: Attributes, values: Values) -> Message:
+    """Return a turn whose message is not at hand: what stands in its place becomes its content."""
+    chat = attributes.get(names.OPERATION) == names.CHAT
+    stub = values.read(attributes.get(names.OUTPUT_MESSAGES if chat else names.INPUT_MESSAGES))
+    turn: dict[str, Any] = {"role": "user", "origin": "human"}
+    if chat:
+        turn = {"role": "assistant", "origin": "agent"}
+    if names.REQUEST_MODEL in attributes:
+        turn["model"] = attributes[names.REQUEST_MODEL]
+    if stub is not UNKNOWN:
+        turn["content"] = [{"type": "media", "modality": "message", "data": stub}]
+    return Message(index, turn, [])
 
 
 def _own_messages(listed: Json, values: Values) -> Iterable[Message]:
@@ -149,14 +180,6 @@ def _own_messages(listed: Json, values: Values) -> Iterable[Message]:
             if "arguments" in request:
                 request["arguments"] = values.resolved(request["arguments"])
         yield message
-
-
-def _without_content(index: int, node: Node) -> Message:
-    """Return the turn of a chat span whose message is absent or kept elsewhere."""
-    turn = {"role": "assistant", "origin": "agent", "started_at": iso_time(node.start_ns)}
-    if names.REQUEST_MODEL in node.attributes:
-        turn["model"] = str(node.attributes[names.REQUEST_MODEL])
-    return Message(index, turn, [])
 
 
 def _executed(run: Run, values: Values) -> dict[int, list[dict[str, Any]]]:
