@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -10,7 +12,15 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from tests.support.traces import traces
-from tracedance_sdk.journal import CLIENT, INTERNAL, EventRecord, EvidenceRecord, SpanRecord
+from tracedance_sdk.journal import (
+    CLIENT,
+    INTERNAL,
+    EventRecord,
+    EvidenceRecord,
+    JournalWriter,
+    SpanRecord,
+    read_journal,
+)
 from tracedance_sdk.otel import (
     CALL_START,
     RUN_START,
@@ -102,6 +112,21 @@ def test_events_beside_the_spans_change_nothing(trace: Trace, seed: int) -> None
     assert assemble(records) == [trace]
     random.Random(seed).shuffle(records)
     assert assemble(records) == [trace]
+
+
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+@given(traces())
+def test_a_trace_kept_in_a_journal_is_read_back_equal(tmp_path: Path, trace: Trace) -> None:
+    writer = JournalWriter(tmp_path / os.urandom(8).hex())
+    for record in as_recorded(trace):
+        writer.append(record)
+    writer.close()
+    contents = read_journal(writer.folder)
+    assert assemble(contents, blobs=contents.get_blob) == [trace]
 
 
 def test_calls_stand_in_order_of_start_and_requests_never_executed_last() -> None:

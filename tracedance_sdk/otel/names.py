@@ -39,7 +39,6 @@ TOOL_ARGUMENTS: Final = "gen_ai.tool.call.arguments"
 TOOL_RESULT: Final = "gen_ai.tool.call.result"
 ERROR_TYPE: Final = "error.type"
 EXIT_CODE: Final = "process.exit.code"
-RESPONSE_ID: Final = "gen_ai.response.id"
 
 EVALUATION: Final = "gen_ai.evaluation.result"
 EVALUATION_NAME: Final = "gen_ai.evaluation.name"

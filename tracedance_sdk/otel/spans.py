@@ -6,12 +6,13 @@ Every argument that is documented as JSON is text already serialised; None means
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tracedance_sdk.journal import Attributes
 from tracedance_sdk.otel import names
-from tracedance_sdk.otel.messages import json_text, message_json
-from tracedance_sdk.trace import BoundBy, Json, Turn
+
+if TYPE_CHECKING:
+    from tracedance_sdk.trace import BoundBy, Json, Turn
 
 _SETTINGS: Final[dict[str, tuple[str, type]]] = {
     "temperature": ("gen_ai.request.temperature", float),
@@ -70,7 +71,7 @@ def run_attributes(
         names.AGENT_NAME: agent_name,
         names.TRACE_ID: trace_id,
     }
-    prompt = None if system_prompt is None else [{"type": "text", "content": system_prompt}]
+    prompt = [{"type": "text", "content": system_prompt}]
     _add(
         attributes,
         {
@@ -80,7 +81,7 @@ def run_attributes(
             names.CONVERSATION_ID: session_id,
             names.PARENT_TRACE_ID: parent_trace_id,
             names.PARENT_CALL_ID: parent_call_id,
-            names.SYSTEM_INSTRUCTIONS: None if prompt is None else json_text(prompt),
+            names.SYSTEM_INSTRUCTIONS: None if system_prompt is None else _text(prompt),
             names.TOOL_DEFINITIONS: tools,
             names.METADATA: metadata,
             names.INITIAL_STATE: initial_state,
@@ -256,7 +257,16 @@ def read_usage(attributes: Attributes) -> dict[str, int]:
 
 
 def _messages(turns: Sequence[Turn], *, placed: bool) -> str:
-    return json_text([message_json(turn, placed=placed) for turn in turns])
+    # Turns are models, which a program that reports none need not load.
+    from tracedance_sdk.otel.messages import message_json
+
+    return _text([message_json(turn, placed=placed) for turn in turns])
+
+
+def _text(value: Json) -> str:
+    from tracedance_sdk.otel.messages import json_text
+
+    return json_text(value)
 
 
 def _add(attributes: Attributes, optional: dict[str, str | None]) -> None:
