@@ -18,8 +18,8 @@ from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.recording.extra_patterns import ExtraPattern, PatternSource, extra_pattern
 from tracedance_sdk.recording.pseudonyms import pseudonym
 from tracedance_sdk.recording.secret_looks import is_named_secret, scheme_length
-from tracedance_sdk.recording.secret_names import Secrecy, secrecy
-from tracedance_sdk.recording.secret_spans import Span, find_secrets, merged, probe
+from tracedance_sdk.recording.secret_names import Secrecy
+from tracedance_sdk.recording.secret_spans import SecretFinder, Span, merged
 from tracedance_sdk.trace import MASK, Json, is_type_stub, mask_text, parse_json
 
 _ROUNDS: Final = 8
@@ -70,13 +70,12 @@ class SecretRedactor:
             )
         self._key = key
         self._extra: list[ExtraPattern] = [extra_pattern(source) for source in extra_patterns]
-        self._names = frozenset(name.lower() for name in secret_keys)
-        self._probe = probe()
+        self._finder = SecretFinder(frozenset(name.lower() for name in secret_keys))
 
     def redact(self, data: bytes) -> bytes:
         """Return the JSON text with its secrets masked; the very same bytes when it holds none."""
         try:
-            if self._probe.search(data) is None and not self._extra and not self._names:
+            if not self._extra and self._finder.is_clean(data):
                 return data
             value = parse_json(data, where="value")
             masked = self._value(value)
@@ -103,7 +102,7 @@ class SecretRedactor:
         found = [self._value(item) for item in value]
         for place, (name, item) in enumerate(itertools.pairwise(value), start=1):
             if isinstance(name, str) and isinstance(item, str) and len(name) < _LONGEST_NAME:
-                level, kind = self._secrecy(name)
+                level, kind = self._finder.secrecy(name)
                 if name.startswith("-") or len(value) == 2:
                     found[place] = self._named(item, level, kind, quoted=name.startswith("--"))
         return found
@@ -112,23 +111,18 @@ class SecretRedactor:
         label = value.get("name", value.get("key"))
         if isinstance(label, str) and isinstance(value.get("value"), str):
             # A name and its value side by side, as in lists of headers or environment variables.
-            value = {**value, "value": self._named(value["value"], *self._secrecy(label))}
+            value = {**value, "value": self._named(value["value"], *self._finder.secrecy(label))}
         found: dict[str, Json] = {}
         for name, item in value.items():
-            level, kind = self._secrecy(name)
+            level, kind = self._finder.secrecy(name)
             text = self._text(name)
             while text in found:
                 text = f"{text} 2"
             found[text] = self._named(item, level, kind)
         return found
 
-    def _secrecy(self, name: str) -> tuple[Secrecy, str]:
-        if self._names and name.lower() in self._names:
-            return Secrecy.STRONG, "named"
-        return secrecy(name)
-
     def _named(self, value: Json, level: Secrecy, kind: str, *, quoted: bool = True) -> Json:
-        """Mask the value that stands beside a name; of what kind of secret says `_secrecy`."""
+        """Mask the value that stands beside a name; of what kind of secret the finder says."""
         if level is Secrecy.NONE:
             return self._value(value)
         if isinstance(value, list):
@@ -160,11 +154,11 @@ class SecretRedactor:
 
     def _shaped(self, text: str) -> str:
         data = text.encode()
-        if self._probe.search(data) is None:
+        if self._finder.is_clean(data):
             return text
         plain = _ASCII_ESCAPE.sub(_unescaped, text) if "\\u00" in text else text
         plain_data = plain.encode() if plain is not text else data
-        spans = _unmasked(find_secrets(plain_data), plain_data.decode("latin-1"))
+        spans = _unmasked(self._finder.find(plain_data), plain_data.decode("latin-1"))
         if not spans:
             return text
         return self._replaced(plain_data, spans).decode()

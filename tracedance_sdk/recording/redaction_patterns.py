@@ -175,17 +175,25 @@ _STRONG_ENDS: Final = (
     r"|(?:access|account|api|encryption|master|private|secret|signing)[ _-]?key)s?[0-9]*"
 )
 _WEAK_ENDS: Final = "(?:auth|authorization|cookie|credential|token)[0-9]*"
-_NAME_END: Final = f"(?i:{_STRONG_ENDS}|{_WEAK_ENDS})"
 _QUOTE: Final = r"\\*[\"'`]"
 _SPACE: Final = r"(?:\s|\\+[nrt])"
-_FLAG: Final = f"--[A-Za-z0-9_-]*{_NAME_END}"
 
-NAMED_PROBE: Final = (
-    f"{_NAME_END}(?:(?:{_QUOTE})?{_SPACE}*[:=]|{_QUOTE}{_SPACE}*[,}}\\]])|{_FLAG}{_SPACE}"
-)
-"""Where a name that may announce a secret is followed by a value or stands alone as text."""
 
-NAMED: Final = (
-    f"(?:([A-Za-z0-9_.-]*{_NAME_END})(?:{_QUOTE})?[ \\t]*(?:=>|:=|[:=])|({_FLAG}){_SPACE}){_SPACE}*"
-)
-"""In plain text, a name (group 1, or group 2 for a command's flag) up to where its value begins."""
+def name_pattern(more: str = "") -> str:
+    """Return the pattern of how a name ends that may announce a secret; `more` are alternatives."""
+    return f"(?i:{_STRONG_ENDS}|{_WEAK_ENDS}{more and '|'}{more})"
+
+
+def named_probe(name: str) -> str:
+    """Return what matches where such a name is followed by a value or stands alone as text."""
+    beside = f"(?:{_QUOTE})?{_SPACE}*[:=]|{_QUOTE}{_SPACE}*[,}}\\]]"
+    return f"{name}(?:{beside})|--[A-Za-z0-9_-]*{name}{_SPACE}"
+
+
+def named_pattern(name: str) -> str:
+    """Return what matches such a name in plain text, up to where its value begins.
+
+    Group 1 is the name, or group 3 for a command's flag; group 2 is the quote after a name.
+    """
+    named = f"([A-Za-z0-9_.-]*{name})({_QUOTE})?[ \\t]*(?:=>|:=|[:=])"
+    return f"(?:{named}|(--[A-Za-z0-9_-]*{name}){_SPACE}){_SPACE}*"

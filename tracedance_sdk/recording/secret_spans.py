@@ -11,11 +11,12 @@ import orjson
 import re2  # type: ignore[import-untyped]  # the wheel has no stubs
 
 from tracedance_sdk.recording.redaction_patterns import (
-    NAMED,
-    NAMED_PROBE,
     PRIVATE_KEY_PROBE,
     SECRET_PATTERNS,
     SecretPattern,
+    name_pattern,
+    named_pattern,
+    named_probe,
 )
 from tracedance_sdk.recording.secret_looks import (
     is_named_secret,
@@ -34,6 +35,7 @@ _PEM_REST: Final = re.compile(
 )
 _PEM_SPACE: Final = re.compile(rb"\\+[nrt]|\s")
 _LONGEST_NAME: Final = 80
+_AFTER_QUOTE: Final = (b"", b" ", b",", b":", b";", b"}", b"]", b")", b"\\")
 _MOST_SECRET: Final = 64 * 1024
 
 
@@ -46,14 +48,62 @@ class Span(NamedTuple):
     plain: bytes | None = None
 
 
-@functools.cache
-def probe() -> Any:
-    """Return the one search that finds nothing in text without secrets (RE2, over bytes).
+class SecretFinder:
+    """Finds the built-in kinds of secrets, and values beside the names given.
 
-    Escapes of plain ASCII count as findings, since they can hide anything from the search.
+    Args:
+        names: More names that announce secrets, in lower case.
     """
-    parts = [row.probe for row in SECRET_PATTERNS]
-    return compiled("|".join([*parts, PRIVATE_KEY_PROBE, NAMED_PROBE, r"\\u00[2-7]"]))
+
+    def __init__(self, names: frozenset[str] = frozenset()) -> None:
+        self._names = names
+        name = name_pattern("|".join(map(re2.escape, sorted(names))))
+        self._named = compiled(named_pattern(name))
+        # Escapes of plain ASCII count as findings, since they can hide anything from the search.
+        parts = [PRIVATE_KEY_PROBE, named_probe(name), r"\\u00[2-7]"]
+        self._probe = compiled("|".join([*(row.probe for row in SECRET_PATTERNS), *parts]))
+
+    def is_clean(self, data: bytes) -> bool:
+        """Whether text, or JSON text, surely holds no secret; in time linear in its length."""
+        return self._probe.search(data) is None
+
+    def secrecy(self, name: str) -> tuple[Secrecy, str]:
+        """Return how surely a name announces a secret, and the kind of secret."""
+        return (Secrecy.STRONG, "named") if name.lower() in self._names else secrecy(name)
+
+    def find(self, data: bytes) -> list[Span]:
+        """Return the secrets of a text, apart from each other and in order.
+
+        Args:
+            data: The UTF-8 bytes of decoded text, not of JSON.
+        """
+        return merged([*_shaped(data), *_private_keys(data), *self._named_values(data)])
+
+    def _named_values(self, data: bytes) -> Iterator[Span]:
+        position = 0
+        while (match := self._named.search(data, position)) is not None:
+            span = self._named_value(data, match)
+            position = match.end()
+            if span is not None:
+                yield span
+                position = max(position, span.end)
+
+    def _named_value(self, data: bytes, match: Any) -> Span | None:
+        name = (match.group(1) or match.group(3)).decode("utf-8", "replace")[-_LONGEST_NAME:]
+        level, kind = self.secrecy(name)
+        if level is Secrecy.NONE:
+            return None
+        start = match.end()
+        opening = _OPENING.match(data, start)
+        if opening is None:
+            return _bare_value(data, start, name=name, level=level, kind=kind)
+        start = opening.end()
+        if match.group(2) is None and data[start : start + 1] in _AFTER_QUOTE:
+            # The quote closed the text that the name stood in: "Your password: ", ...
+            return None
+        end = _closing(data, start, len(opening.group(1)), opening.group(2))
+        plain = _without_escapes(data[start:end], len(opening.group(1)))
+        return _beside((start, end), plain, level=level, kind=kind, quoted=True)
 
 
 def compiled(pattern: str) -> Any:
@@ -71,20 +121,6 @@ def _rows() -> list[tuple[SecretPattern, tuple[bytes, ...], Any]]:
         (row, tuple(literal.encode() for literal in row.literals), compiled(row.pattern))
         for row in SECRET_PATTERNS
     ]
-
-
-@functools.cache
-def _named() -> Any:
-    return compiled(NAMED)
-
-
-def find_secrets(data: bytes) -> list[Span]:
-    """Return the secrets of a text, apart from each other and in order.
-
-    Args:
-        data: The UTF-8 bytes of decoded text, not of JSON.
-    """
-    return merged([*_shaped(data), *_private_keys(data), *_named_values(data)])
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
@@ -129,41 +165,32 @@ def _pem_end(data: bytes, body: int) -> int:
     return rest.end() if rest else body
 
 
-def _named_values(data: bytes) -> Iterator[Span]:
-    position = 0
-    while (match := _named().search(data, position)) is not None:
-        span = _named_value(data, match)
-        position = match.end()
-        if span is not None:
-            yield span
-            position = max(position, span.end)
+def _bare_value(data: bytes, start: int, *, name: str, level: Secrecy, kind: str) -> Span | None:
+    is_line = kind in ("authorization", "cookie")
+    value = (_LINE if is_line else _UNQUOTED).match(data, start)
+    end = value.end() if value else start
+    if data[end : end + 1] in (b"(", b"["):
+        # A call or a subscript: code that fetches the secret.
+        return None
+    is_env = name.isupper() and data[start - 1 : start] == b"="
+    plain = data[start:end]
+    return _beside((start, end), plain, level=level, kind=kind, quoted=False, is_env=is_env)
 
 
-def _named_value(data: bytes, match: Any) -> Span | None:
-    name = (match.group(1) or match.group(2)).decode("latin-1")[-_LONGEST_NAME:]
-    level, kind = secrecy(name)
-    if level is Secrecy.NONE:
+def _beside(
+    place: tuple[int, int],
+    plain: bytes,
+    *,
+    level: Secrecy,
+    kind: str,
+    quoted: bool,
+    is_env: bool = False,
+) -> Span | None:
+    """Return the span of a value beside a name, without its scheme, if it is a secret."""
+    if not is_named_secret(plain, level=level, quoted=quoted, is_env=is_env):
         return None
-    start = match.end()
-    opening = _OPENING.match(data, start)
-    if opening is not None:
-        start = opening.end()
-        end = _closing(data, start, len(opening.group(1)), opening.group(2))
-        plain = _without_escapes(data[start:end], len(opening.group(1)))
-        is_secret = is_named_secret(plain, level=level, quoted=True)
-    else:
-        is_line = kind in ("authorization", "cookie")
-        value = (_LINE if is_line else _UNQUOTED).match(data, start)
-        end = value.end() if value else start
-        if data[end : end + 1] in (b"(", b"["):
-            return None
-        is_env = name.isupper() and data[match.end() - 1 : match.end()] == b"="
-        plain = data[start:end]
-        is_secret = is_named_secret(plain, level=level, quoted=False, is_env=is_env)
-    if not is_secret:
-        return None
-    scheme = scheme_length(data[start:end])
-    return Span(start + scheme, end, kind, plain[scheme:])
+    scheme = scheme_length(plain)
+    return Span(place[0] + scheme, place[1], kind, plain[scheme:])
 
 
 def _without_escapes(value: bytes, backslashes: int) -> bytes:
