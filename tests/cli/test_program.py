@@ -1,0 +1,191 @@
+"""The command itself: its help, what it imports, pipes, encodings, interruptions."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from inline_snapshot import snapshot
+
+from tests.cli.conftest import Tracedance, in_process_of_its_own
+from tracedance_sdk.cli.program import VERBS
+from tracedance_sdk.formats import load_trace, save_trace
+from tracedance_sdk.trace import Text, Turn
+
+
+def test_the_help_names_every_verb_and_the_exit_codes(tracedance: Tracedance) -> None:
+    ran = tracedance("--help")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == snapshot("""\
+Usage: tracedance [OPTIONS] COMMAND [ARGS]...
+
+  Record what an agent did, grade how it did it.
+
+    tracedance demo                          see it work, offline
+    tracedance show traces/                  what an agent did
+    tracedance init traces/ > task.yaml      a task from a good run
+    tracedance evaluate traces/ --spec task.yaml
+
+Options:
+  --version   Show the version and exit.
+  -h, --help  Show this message and exit.
+
+Verbs:
+  demo      Record four runs of a demo task and grade them.
+  evaluate  Grade traces against tasks.
+  init      Draft a task from one good run.
+  show      Show one trace turn by turn.
+
+  Exit codes:
+    0  every trace passed
+    1  at least one trace failed or is critical
+    2  wrong use, or nothing could be read
+    3  no failure, but at least one error or inconclusive verdict
+""")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help(tracedance: Tracedance, verb: str) -> None:
+    ran = tracedance(verb, "-h")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(f"Usage: tracedance {verb} ")
+    assert max(map(len, ran.out.splitlines())) <= 80
+
+
+def test_the_help_of_evaluate_says_what_its_exit_codes_mean(tracedance: Tracedance) -> None:
+    assert "3  no failure, but at least one error" in tracedance("evaluate", "--help").out
+
+
+def test_the_version_is_the_packages(tracedance: Tracedance) -> None:
+    assert tracedance("--version").out == f"tracedance {version('tracedance-sdk')}\n"
+
+
+def test_no_verb_is_wrong_use_and_shows_the_help(tracedance: Tracedance) -> None:
+    ran = tracedance()
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("Usage: tracedance ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["dance"], "No such command 'dance'; see: tracedance --help"),
+        (["--loud"], "No such option '--loud'; see: tracedance --help"),
+        (["show"], "Missing argument 'PATHS...'; see: tracedance show --help"),
+        (["demo", "now"], "Got unexpected extra argument (now); see: tracedance demo --help"),
+    ],
+    ids=" ".join,
+)
+def test_wrong_use_is_one_line(tracedance: Tracedance, arguments: list[str], said: str) -> None:
+    assert tracedance(*arguments) == (2, "", f"tracedance: {said}\n")
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from tracedance_sdk.cli import run; run(['--help']); run(['--version']);"
+        "print(sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"pydantic", "opentelemetry", "orjson", "rich", "yaml", "wrapt", "asyncio"}
+    assert not {name for name in heavy if f"'{name}'" in ran.stderr}
+
+
+def test_the_installed_command_works(work: Path) -> None:
+    ran = in_process_of_its_own("evaluate", "traces", "--spec", "task.yaml", cwd=work)
+    assert (ran.returncode, ran.stderr) == (1, b"")
+    assert ran.stdout.endswith(b"\n1/4 traces passed\n")
+
+
+def test_several_processes_work_from_the_installed_command(work: Path) -> None:
+    arguments = ("evaluate", "traces", "--spec", "task.yaml")
+    one = in_process_of_its_own(*arguments, cwd=work)
+    two = in_process_of_its_own(*arguments, "--jobs", "2", cwd=work)
+    assert (two.returncode, two.stdout, two.stderr) == (1, one.stdout, b"")
+
+
+def test_a_broken_pipe_is_quiet(work: Path) -> None:
+    trace = load_trace(work / "traces" / "efficient.json")
+    turn = Turn(index=2, role="user", origin="human", content=(Text(text="word\n" * 200_000),))
+    save_trace(trace.model_copy(update={"turns": (*trace.turns, turn)}), work / "long.json")
+    command = Path(sys.executable).with_name("tracedance")
+    ran = subprocess.run(
+        ["bash", "-c", f'"{command}" show --full long.json | head -1; echo ${{PIPESTATUS[0]}}'],
+        capture_output=True,
+        text=True,
+        cwd=work,
+        check=True,
+    )
+    assert ran.stdout == f"trace {trace.id}\n141\n"
+    assert ran.stderr == ""
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-8"])
+def test_any_output_encoding_will_do(work: Path, encoding: str) -> None:
+    save_trace(
+        load_trace(work / "traces" / "efficient.json").model_copy(update={"task_id": "日本"}),
+        work / "efficient.json",
+    )
+    environment = {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    for arguments in (
+        ("evaluate", "traces", "--spec", "task.yaml"),
+        ("evaluate", "traces/failed.json", "--spec", "task.yaml"),
+        ("show", "efficient.json"),
+        ("demo",),
+        ("evaluate", "日本.json", "--spec", "task.yaml"),
+    ):
+        ran = in_process_of_its_own(*arguments, environment=environment, cwd=work)
+        assert ran.returncode == (2 if "日本.json" in arguments else ran.returncode)
+        assert b"Traceback" not in ran.stderr
+        assert ran.stdout or ran.stderr
+        ran.stdout.decode(encoding)
+
+
+def on_a_terminal(*arguments: str, cwd: Path, environment: dict[str, str]) -> tuple[int, str]:
+    """Run the installed command on a pseudo-terminal; return its exit code and all it wrote."""
+    command = Path(sys.executable).with_name("tracedance")
+    parent, child = pty.openpty()
+    with subprocess.Popen(
+        [command, *arguments],
+        stdin=child,
+        stdout=child,
+        stderr=child,
+        cwd=cwd,
+        env={**os.environ, "TERM": "xterm-256color", **environment},
+    ) as process:
+        os.close(child)
+        written = b""
+        while True:
+            try:
+                part = os.read(parent, 65536)
+            except OSError:
+                break
+            if not part:
+                break
+            written += part
+    os.close(parent)
+    return process.returncode, written.decode()
+
+
+def test_a_terminal_gets_colour_and_no_color_takes_it_away(work: Path) -> None:
+    arguments = ("evaluate", "traces", "--spec", "task.yaml")
+    code, coloured = on_a_terminal(*arguments, cwd=work, environment={})
+    assert code == 1
+    assert "\x1b[32m✓" in coloured
+    _, plain = on_a_terminal(*arguments, cwd=work, environment={"NO_COLOR": "1"})
+    assert "\x1b[32m" not in plain
+    assert "✓ PASS" in plain
+
+
+def test_progress_is_shown_on_a_terminal_only(work: Path) -> None:
+    arguments = ("evaluate", "traces", "--spec", "task.yaml", "--json")
+    _, seen = on_a_terminal(*arguments, cwd=work, environment={})
+    assert "grading" in seen
+    ran = in_process_of_its_own(*arguments, cwd=work)
+    assert ran.stderr == b""
+    json.loads(ran.stdout)
