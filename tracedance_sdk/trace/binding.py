@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tracedance_sdk.trace.model import BoundBy
+if TYPE_CHECKING:
+    from tracedance_sdk.trace.model import BoundBy
 
 
 class Request(NamedTuple):
