@@ -11,9 +11,8 @@ from tracedance_sdk.recording.driving import UNRECORDED, Operation
 from tracedance_sdk.recording.functions import is_decoratable, name_of
 from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
 from tracedance_sdk.recording.lives import Life
-from tracedance_sdk.recording.plans import Plan, plan_run
+from tracedance_sdk.recording.plans import AgentName, Plan, plan_run
 from tracedance_sdk.recording.wrappers import Recorded
-from tracedance_sdk.trace import Agent
 
 if TYPE_CHECKING:
     import os
@@ -97,7 +96,7 @@ class AgentDecoration:
     def plan_for(self, name: str) -> Plan:
         """Return the plan of a run; `name` is the agent's unless the options name it."""
         options = dict(self.options)
-        who = Agent(name=options.pop("name", None) or name, version=options.pop("version", None))
+        who = AgentName(options.pop("name", None) or name, options.pop("version", None))
         return plan_run(agent=who, **options)
 
     def around(self, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,7 +7,9 @@ from collections.abc import Callable, Collection, Mapping
 from inspect import Parameter
 from typing import Any, Final
 
-_OWN: Final = ("self", "cls", "mcs")
+OWN_PARAMETERS: Final = ("self", "cls", "mcs")
+"""First parameters that hold the object a function belongs to; never recorded."""
+
 _POSITIONAL: Final = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -37,7 +39,7 @@ class ArgumentPlan:
         self._ignore = tuple(ignore)
         has_bound_already = inspect.ismethod(function)
         self._bound_names = names if has_bound_already else names[1:]
-        self._skip = 1 if names and names[0] in _OWN and not has_bound_already else 0
+        self._skip = 1 if names and names[0] in OWN_PARAMETERS and not has_bound_already else 0
         self._free_names = names[self._skip :]
 
     def bind(

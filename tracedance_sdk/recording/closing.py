@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from time import time_ns
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tracedance_sdk.journal import INTERNAL, SpanRecord
-from tracedance_sdk.otel import run_end_attributes
+from tracedance_sdk.otel import run_attributes, run_end_attributes
+from tracedance_sdk.recording.opening import tools_text
 from tracedance_sdk.recording.runs import Run
 from tracedance_sdk.recording.values import freeze
-from tracedance_sdk.trace import Outcome, Turn, plain
+
+if TYPE_CHECKING:
+    from tracedance_sdk.trace import Turn
 
 
 class CloseSummary(NamedTuple):
@@ -36,27 +39,33 @@ class CloseSummary(NamedTuple):
 
 
 def root_span(
-    run: Run, *, state: bytes | None, outcome: Outcome | None, waiting: list[Turn]
+    run: Run, *, state: bytes | None, outcome: Mapping[str, Any], waiting: list[Turn]
 ) -> SpanRecord:
     """Return the run's own span as it would be if the run ended now.
 
     Args:
         run: The run.
         state: The environment now, frozen; None when it was not seen.
-        outcome: What is known of the run as a whole.
+        outcome: Document of what is known of the run as a whole; empty when nothing is.
         waiting: Turns that no chat span has brought along.
     """
     identity = run.identity
-    said: Any = None if outcome is None else plain(outcome)
+    error = outcome.get("error")
     attributes = run.stubbed(
         run_end_attributes(
             final_state=None if state is None else run.text(state),
-            outcome=None if said is None else run.text(freeze(said)),
+            outcome=run.text(freeze(outcome)) if outcome else None,
             waiting=waiting,
         )
     )
+    if run.tools:
+        # Decorated functions are known as tools once they have been called.
+        known = run_attributes(
+            trace_id=identity.trace_id, agent_name=run.description.agent, tools=tools_text(run)
+        )
+        attributes.update(known)
     return SpanRecord(
-        f"invoke_agent {run.name}",
+        f"invoke_agent {run.description.agent}",
         run.otel_trace_id,
         identity.span_id,
         identity.parent_span_id,
@@ -64,7 +73,7 @@ def root_span(
         run.start_ns,
         max(time_ns(), run.start_ns),
         {**run.attributes, **attributes},
-        None if outcome is None or outcome.error is None else run.words(outcome.error.message),
+        None if error is None else run.words(str(error.get("message", ""))),
         identity.links,
     )
 

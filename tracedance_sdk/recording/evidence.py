@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from tracedance_sdk.journal import EvidenceRecord, decode_line
-
 if TYPE_CHECKING:
-    from tracedance_sdk.journal import JournalWriter
+    from tracedance_sdk.journal import EvidenceRecord, JournalWriter
 
 BLOB_BYTES: Final = 32 * 1024
 """A longer JSON value is kept beside the records, which hold a stub of it."""
@@ -41,8 +40,6 @@ class MemoryEvidence:
 
     def put_blob(self, data: bytes) -> str:
         """Keep a large value; return its SHA-256 in hex."""
-        import hashlib
-
         digest = hashlib.sha256(data).hexdigest()
         self._blobs[digest] = data
         return digest
@@ -80,6 +77,8 @@ class JournalEvidence:
 
     def records(self) -> list[EvidenceRecord]:
         """Return the run's records read back, those of forked processes included."""
+        from tracedance_sdk.journal import decode_line
+
         found: list[EvidenceRecord] = []
         mark = self._otel_trace_id.encode()
         for path, offset in self._files():

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from typing import Final, NamedTuple
 
 from tracedance_sdk.recording.guard import GUARD
 
-_WORDS: Final[dict[type[BaseException], str]] = {
-    asyncio.CancelledError: "cancelled",
-    KeyboardInterrupt: "interrupted from the keyboard",
-    GeneratorExit: "closed before it was exhausted",
-    SystemExit: "the program was told to exit",
-    TimeoutError: "timed out",
+_WORDS: Final = {
+    "CancelledError": "cancelled",
+    "KeyboardInterrupt": "interrupted from the keyboard",
+    "GeneratorExit": "closed before it was exhausted",
+    "SystemExit": "the program was told to exit",
+    "TimeoutError": "timed out",
 }
+"""By the name of the class, so that none of their modules has to be loaded."""
 
 
 class Failure(NamedTuple):
@@ -43,7 +43,7 @@ def describe(error: BaseException, faults: Counter[str]) -> Failure:
 
 
 def _wordless(error: BaseException) -> str:
-    for kind, words in _WORDS.items():
-        if isinstance(error, kind):
-            return words
+    for kind in type(error).__mro__:
+        if kind.__name__ in _WORDS:
+            return _WORDS[kind.__name__]
     return f"{type(error).__name__} without a message"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tracedance_sdk.recording.identifiers import new_call_id
-from tracedance_sdk.trace import BoundBy, Request, Role, bind
+from tracedance_sdk.trace import bind
+
+if TYPE_CHECKING:
+    from tracedance_sdk.trace import BoundBy, Request, Role
 
 
 class Place(NamedTuple):

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from pydantic import ValidationError
 
 from tracedance_sdk.errors import JournalError, RecorderError
 from tracedance_sdk.recording.closing import CloseSummary, root_span, summary_of
@@ -18,13 +17,11 @@ from tracedance_sdk.recording.opening import open_run, outer_scope
 from tracedance_sdk.recording.options import defaults, pipeline_options
 from tracedance_sdk.recording.pipeline import Pipeline, acquire_pipeline, release_pipeline
 from tracedance_sdk.recording.plans import Plan
-from tracedance_sdk.recording.reading import trace_of, traces_of
 from tracedance_sdk.recording.runs import Run
 from tracedance_sdk.recording.scopes import CURRENT, Scope, enclosing_open_scope, scope_in
 from tracedance_sdk.recording.snapshots import StateWatch
 from tracedance_sdk.recording.turns import TurnLog
 from tracedance_sdk.recording.values import freeze
-from tracedance_sdk.trace import Outcome, invalid_trace
 
 if TYPE_CHECKING:
     from tracedance_sdk.journal import SpanRecord
@@ -98,7 +95,9 @@ class Life:
             GUARD.note("journal", self._early_faults, error)
             pipeline = acquire_pipeline(options._replace(journal=None))
         self._pipeline = pipeline
-        run = open_run(self._plan.description, pipeline, outer=outer, spans=spans, state=state)
+        around = None if outer is None else outer.run.description
+        description = self._plan.description.within(around, defaults)
+        run = open_run(description, pipeline, outer=outer, spans=spans, state=state)
         run.faults.update(self._early_faults)
         run.give_up = self._give_up
         self.run, self.turns = run, TurnLog(run)
@@ -155,6 +154,10 @@ class Life:
     def set_outcome(self, **fields: Any) -> None:
         """Keep what the program says of the run; see `TraceRecorder.set_outcome`."""
         given = {key: value for key, value in fields.items() if value is not None}
+        from pydantic import ValidationError
+
+        from tracedance_sdk.trace import Outcome, invalid_trace
+
         try:
             Outcome.model_validate(given)
         except ValidationError as error:
@@ -194,11 +197,15 @@ class Life:
 
     def traces(self) -> list[Trace]:
         """Return the run's trace, then those of its sub-agents, in order of start."""
+        from tracedance_sdk.recording.reading import traces_of
+
         run = self.opened
         return [self.trace(), *(trace for child in run.children for trace in traces_of(child))]
 
     def trace(self) -> Trace:
         """Return the run's trace as far as it has come; while it is open, with the state now."""
+        from tracedance_sdk.recording.reading import trace_of
+
         run = self.opened
         if not run.is_open:
             return trace_of(run)
@@ -219,8 +226,7 @@ class Life:
 
     def _root(self, state: bytes | None) -> SpanRecord:
         waiting = [] if self.turns is None else self.turns.waiting
-        outcome = Outcome.model_validate(self.outcome) if self.outcome else None
-        return root_span(self.opened, state=state, outcome=outcome, waiting=waiting)
+        return root_span(self.opened, state=state, outcome=self.outcome, waiting=waiting)
 
 
 def _spans(provider: Any, outer: Scope | None, *, with_content: bool) -> ProviderSpans | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import orjson
@@ -75,11 +74,6 @@ def requests_of(data: bytes) -> list[Request]:
         Request(call["id"], call["name"], call_key(call["name"], call.get("arguments")))
         for call in orjson.loads(data)["calls"]
     ]
-
-
-def now() -> datetime:
-    """Return the time in UTC."""
-    return datetime.now(UTC)
 
 
 def _listed(content: object) -> list[object]:

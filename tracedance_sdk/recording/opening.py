@@ -7,7 +7,7 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any
 
 from tracedance_sdk.journal import INTERNAL, Attributes, EventRecord, Link
-from tracedance_sdk.otel import RUN_START, run_attributes, tool_definitions
+from tracedance_sdk.otel import RUN_START, run_attributes
 from tracedance_sdk.recording.identifiers import new_span_id, new_trace_id
 from tracedance_sdk.recording.pipeline import Pipeline
 from tracedance_sdk.recording.plans import Description
@@ -52,7 +52,7 @@ def open_run(
         identity = _nested(trace_id, outer, spans, span)
     run = Run(
         identity,
-        name=description.agent,
+        description=description,
         start_ns=start_ns,
         pipeline=pipeline,
         outer=outer,
@@ -109,10 +109,19 @@ def _ambient() -> tuple[Link, ...]:
     return (Link(f"{context.trace_id:032x}", f"{context.span_id:016x}"),)
 
 
+def tools_text(run: Run) -> str | None:
+    """Return the definitions of a run's tools so far, as JSON ready to be written."""
+    if not run.description.tools and not run.tools:
+        return None
+    from tracedance_sdk.recording.definitions import definitions_of
+
+    listed = definitions_of(run.description.tools, dict(run.tools), run.faults)
+    return run.text(freeze(listed))
+
+
 def _attributes(run: Run, description: Description, state: bytes | None) -> Attributes:
     identity = run.identity
     prompt = description.system_prompt
-    tools = tool_definitions(description.tools)
     return run.stubbed(
         run_attributes(
             trace_id=identity.trace_id,
@@ -124,7 +133,7 @@ def _attributes(run: Run, description: Description, state: bytes | None) -> Attr
             parent_trace_id=identity.parent_trace_id,
             parent_call_id=identity.parent_call_id,
             system_prompt=None if prompt is None else run.words(prompt),
-            tools=run.text(freeze(tools)) if tools else None,
+            tools=tools_text(run),
             metadata=run.text(freeze(description.metadata)) if description.metadata else None,
             initial_state=None if state is None else run.text(state),
         )

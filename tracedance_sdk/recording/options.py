@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
 from tracedance_sdk.errors import InvalidOption
-from tracedance_sdk.recording.redaction import Redactor
 from tracedance_sdk.settings import read_setting, read_text
+
+if TYPE_CHECKING:
+    from tracedance_sdk.recording.redaction import Redactor
 
 Durability = Literal["os", "fsync"]
 _T = TypeVar("_T")

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Final
 from tracedance_sdk.recording.evidence import Evidence, JournalEvidence, MemoryEvidence
 from tracedance_sdk.recording.options import PipelineOptions
 from tracedance_sdk.recording.pools import SharedPool
-from tracedance_sdk.recording.pseudonyms import redaction_key
-from tracedance_sdk.recording.redaction import SecretRedactor
 from tracedance_sdk.settings import read_text
 
 if TYPE_CHECKING:
@@ -106,6 +104,9 @@ def _redact(options: PipelineOptions) -> Callable[[bytes], bytes] | None:
     if options.redaction is False:
         return None
     if options.redaction is True:
+        from tracedance_sdk.recording.pseudonyms import redaction_key
+        from tracedance_sdk.recording.redaction import SecretRedactor
+
         return SecretRedactor(key=redaction_key(options.journal)).redact
     return options.redaction.redact
 

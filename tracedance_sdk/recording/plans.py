@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, NamedTuple
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.recording.options import Durability, check_options
-from tracedance_sdk.recording.redaction import Redactor
 from tracedance_sdk.recording.snapshots import StateReader, state_reader
-from tracedance_sdk.trace import Agent, ToolDefinition
+
+if TYPE_CHECKING:
+    import os
+
+    from tracedance_sdk.recording.redaction import Redactor
+    from tracedance_sdk.trace import Agent, ToolDefinition
 
 
 class Description(NamedTuple):
@@ -33,18 +34,27 @@ class Description(NamedTuple):
     tools: tuple[ToolDefinition, ...]
     metadata: Mapping[str, Any]
 
-    def with_defaults(self, defaults: Mapping[str, Any]) -> Description:
-        """Return the description with what `configure` says where nothing else does."""
+    def within(self, around: Description | None, defaults: Mapping[str, Any]) -> Description:
+        """Return the description with what the run around it, else `configure`, says besides."""
+        group = defaults.get("group") if around is None else around.group
+        session_id = defaults.get("session_id") if around is None else around.session_id
         return self._replace(
-            group=self.group or defaults.get("group"),
-            session_id=self.session_id or defaults.get("session_id"),
+            group=self.group or group,
+            session_id=self.session_id or session_id,
             metadata={**defaults.get("metadata", {}), **self.metadata},
         )
 
 
+class AgentName(NamedTuple):
+    """Who runs, without the trace model, which need not be loaded to record."""
+
+    name: str
+    version: str | None = None
+
+
 def describe_run(
     *,
-    agent: str | Agent,
+    agent: str | Agent | AgentName,
     tools: Iterable[ToolDefinition | Mapping[str, Any]],
     metadata: Mapping[str, Any] | None,
     **texts: str | None,
@@ -54,16 +64,16 @@ def describe_run(
     Raises:
         InvalidOption: An argument of a wrong type.
     """
-    for name, text in texts.items():
+    for option, text in texts.items():
         if text is not None and not isinstance(text, str):
-            raise InvalidOption(f"{name}={text!r} is no text")
-    if not isinstance(agent, (str, Agent)):
+            raise InvalidOption(f"{option}={text!r} is no text")
+    name = agent if isinstance(agent, str) else getattr(agent, "name", None)
+    if not isinstance(name, str):
         raise InvalidOption(f"agent={agent!r} is neither a name nor an Agent")
-    who = Agent(name=agent) if isinstance(agent, str) else agent
     return Description(
-        agent=who.name,
-        version=who.version,
-        tools=tuple(_definition(tool, place) for place, tool in enumerate(tools)),
+        agent=name,
+        version=getattr(agent, "version", None),
+        tools=_definitions(tools),
         metadata=dict(metadata or {}),
         task_id=texts.get("task_id"),
         group=texts.get("group"),
@@ -72,18 +82,15 @@ def describe_run(
     )
 
 
-def _definition(tool: ToolDefinition | Mapping[str, Any], place: int) -> ToolDefinition:
-    if isinstance(tool, ToolDefinition):
-        return tool
-    try:
-        inner = tool["function"] if isinstance(tool.get("function"), Mapping) else tool
-        schema = inner.get("parameters") or inner.get("input_schema")
-        known = {key: value for key, value in inner.items() if key in ToolDefinition.model_fields}
-        return ToolDefinition.model_validate({**known, "parameters": schema})
-    except (AttributeError, TypeError, ValidationError) as error:
-        raise InvalidOption(
-            f"tools[{place}]={tool!r} is no tool definition: give name, description and parameters"
-        ) from error
+def _definitions(
+    tools: Iterable[ToolDefinition | Mapping[str, Any]],
+) -> tuple[ToolDefinition, ...]:
+    listed = tuple(tools)
+    if not listed:
+        return ()
+    from tracedance_sdk.recording.definitions import checked_definitions
+
+    return checked_definitions(listed)
 
 
 class Plan(NamedTuple):
@@ -107,7 +114,7 @@ class Plan(NamedTuple):
 def plan_run(
     *,
     task_id: str | None = None,
-    agent: str | Agent = "agent",
+    agent: str | Agent | AgentName = "agent",
     state: object = None,
     environment: Any = None,
     journal: str | os.PathLike[str] | Literal[False] | None = None,

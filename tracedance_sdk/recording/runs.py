@@ -19,6 +19,7 @@ from tracedance_sdk.recording.values import freeze
 
 if TYPE_CHECKING:
     from tracedance_sdk.recording.pipeline import Pipeline
+    from tracedance_sdk.recording.plans import Description
     from tracedance_sdk.recording.providers import ProviderSpans
     from tracedance_sdk.recording.snapshots import StateWatch
     from tracedance_sdk.recording.tools import Tool
@@ -56,7 +57,7 @@ class Run:
 
     Attributes:
         identity: Its ids.
-        name: Of the agent.
+        description: What its recorder was told of it.
         start_ns: When it began, in nanoseconds since the epoch.
         attributes: What its start record says.
         root: The scope of calls made directly in the run.
@@ -78,7 +79,7 @@ class Run:
         self,
         identity: Identity,
         *,
-        name: str,
+        description: Description,
         start_ns: int,
         pipeline: Pipeline,
         outer: Scope | None = None,
@@ -87,7 +88,7 @@ class Run:
     ) -> None:
         self.identity = identity
         self.otel_trace_id = identity.otel_trace_id
-        self.name = name
+        self.description = description
         self.start_ns = start_ns
         self.attributes: Attributes = {}
         self.pipeline = pipeline

@@ -5,12 +5,10 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import orjson
 
-from tracedance_sdk.recording.state import state_source
 from tracedance_sdk.recording.values import freeze
 from tracedance_sdk.trace import Json, diff
 
@@ -26,6 +24,8 @@ class StateReader:
     """
 
     def __init__(self, source: object) -> None:
+        from tracedance_sdk.recording.state import state_source
+
         self._take = state_source(source)
 
     def read(self) -> bytes:
@@ -95,6 +95,7 @@ class StateWatch:
 def _awaited_elsewhere(awaitable: Awaitable[Any]) -> object:
     """Await in another thread: here a loop may be running, and none may be left behind."""
     import asyncio
+    from concurrent.futures import ThreadPoolExecutor
 
     async def wait() -> object:
         return await awaitable

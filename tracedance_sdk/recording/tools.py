@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import partial
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.recording.arguments import ArgumentPlan
@@ -16,7 +16,9 @@ from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.scopes import Scope, find_scope, open_runs
 from tracedance_sdk.recording.streams import Reduce, StreamCall
 from tracedance_sdk.recording.wrappers import Recorded
-from tracedance_sdk.trace import Effect, Kind
+
+if TYPE_CHECKING:
+    from tracedance_sdk.trace import Effect, Json, Kind
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -120,12 +122,14 @@ class Tool:
         name: What its calls are named.
         function: As it was decorated.
         decoration: The options it was decorated with.
+        schema: JSON Schema of its arguments; None until somebody needed it.
     """
 
     def __init__(self, decoration: ToolDecoration, function: Callable[..., Any]) -> None:
         self.decoration = decoration
         self.function = function
         self.name = decoration.name or name_of(function)
+        self.schema: dict[str, Json] | None = None
         self._prepared: tuple[Dispatcher, ArgumentPlan] | None = None
 
     def run(

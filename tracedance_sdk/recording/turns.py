@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from time import time_ns
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,6 @@ from tracedance_sdk.journal import CLIENT, Attributes, EventRecord, SpanRecord
 from tracedance_sdk.otel import CHAT, TURN, turn_attributes
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.identifiers import new_span_id
-from tracedance_sdk.recording.messages import now, requests_of, turn_document, turn_of
 
 if TYPE_CHECKING:
     from tracedance_sdk.recording.runs import Run
@@ -36,8 +35,10 @@ class TurnLog:
             InvalidOption: A role or call that cannot be used.
             InvalidTrace: Another field of a wrong type.
         """
+        from tracedance_sdk.recording.messages import requests_of, turn_document, turn_of
+
         if facts.get("started_at") is None:
-            facts["started_at"] = now()
+            facts["started_at"] = datetime.now(UTC)
         data = turn_document(role, content, calls, **facts)
         requests = requests_of(data)
         turn = turn_of(self._run.masked(data))
