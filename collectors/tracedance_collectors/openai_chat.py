@@ -35,14 +35,13 @@ class OpenAIChatCollector:
     def collect(self, path: Path) -> Iterator[Trace | ImportProblem]:
         """Yield a file's conversations in order.
 
-        The id of a trace follows from the conversation's own id and content alone, so that the
-        same conversation read from a moved file is the same trace; equal conversations in one
-        file are told apart by their order.
+        The id of a trace follows from the conversation alone, so that one read from a moved file
+        is the same trace; equal conversations in one file are told apart by their order.
 
         Raises:
             TraceDanceError: The file as a whole cannot be read.
         """
-        seen: Counter[str] = Counter()
+        seen: Counter[tuple[str, str]] = Counter()
         for document in documents(path):
             if isinstance(document, ImportProblem):
                 yield document
@@ -68,25 +67,37 @@ def _is_message(value: Json) -> bool:
     return value is None or (isinstance(value, dict) and value.get("role") in _ROLES)
 
 
-def _trace(value: Json, seen: Counter[str], *, path: Path, where: str, steps: str) -> Trace:
+def _trace(
+    value: Json, seen: Counter[tuple[str, str]], *, path: Path, where: str, steps: str
+) -> Trace:
     fields: dict[str, Any] = value if isinstance(value, dict) else {"messages": value}
     messages = fields.get("messages")
-    digest = json_digest(messages)
-    repeated = seen[digest]
-    seen[digest] += 1
-    native_id = next((fields[key] for key in _ID_KEYS if isinstance(fields.get(key), str)), digest)
+    native_id, namespace = _identity(fields, messages)
+    repeated = seen[native_id, namespace]
+    seen[native_id, namespace] += 1
+    branch = str(repeated) if repeated else ""
     known = {"messages", "tools", "functions"}
     return trace_from_messages(
         messages,
-        trace_id=imported_trace_id(
-            "openai_chat", digest, native_id, str(repeated) if repeated else ""
-        ),
+        trace_id=imported_trace_id("openai_chat", namespace, native_id, branch),
         tools=fields.get("tools") or fields.get("functions"),
         where=where,
         path=f"{steps}.messages" if isinstance(value, dict) else steps,
         source=Source(collector="openai_chat", uri=str(path), native_id=native_id),
         metadata={key: item for key, item in fields.items() if key not in known},
     )
+
+
+def _identity(fields: dict[str, Any], messages: Json) -> tuple[str, str]:
+    """Return a conversation's id and what sets it apart from others of the same id.
+
+    A conversation without an id is known by its messages. One with an id may grow, and ids such
+    as "1" are common, so that its first two messages count as well.
+    """
+    own = next((fields[key] for key in _ID_KEYS if isinstance(fields.get(key), str)), None)
+    if own is None or not isinstance(messages, list):
+        return json_digest(messages), ""
+    return own, json_digest(messages[:2])
 
 
 collector = OpenAIChatCollector()

@@ -124,8 +124,8 @@ class _Reader:
         if role in ("tool", "function"):
             self._answer(index, message, place)
         elif role not in _ROLES:
-            known = "system, developer, user, assistant, tool, function"
-            raise place.at("role").invalid(f"unknown role {shown(role)}; known are {known}")
+            known = ", ".join([*_ROLES, "tool", "function"])
+            raise place.at("role").invalid(f"role {shown(role)} is none of {known}")
         elif index == 0 and role in ("system", "developer") and _is_plain(message):
             self._system_prompt = message["content"]
             if role != "system":

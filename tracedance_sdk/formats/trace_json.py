@@ -62,11 +62,9 @@ def trace_from_document(document: Json, *, where: str = "trace") -> Trace:
         return decode(document, where=where)
     if is_traceeval(document):
         return trace_from_traceeval(document, where=where)
-    found = "no 'format'" if isinstance(document, dict) else f"a {type(document).__name__}"
-    raise InvalidTrace(
-        f"{where}: not a trace: {found}, where an object with 'format': {FORMAT!r} "
-        "or TraceEval's 'taskId' and 'actions' is needed"
-    )
+    kind = "no 'format'" if isinstance(document, dict) else f"a {type(document).__name__}"
+    expected = f"an object with 'format': {FORMAT!r}, or TraceEval's fields"
+    raise InvalidTrace(f"{where}: not a trace: {kind}; expected {expected}")
 
 
 def save_trace(trace: Trace, path: str | os.PathLike[str]) -> None:
@@ -83,19 +81,21 @@ def save_trace(trace: Trace, path: str | os.PathLike[str]) -> None:
     data = encode_json(trace) + b"\n"
     if os.fspath(path).endswith(".gz"):
         data = gzip.compress(data, mtime=0)
-    target = Path(os.path.realpath(path))
-    draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
     try:
-        _write_new(draft, data)
-        draft.replace(target)
+        _replace(Path(os.path.realpath(path)), data)
     except (OSError, ValueError) as error:
-        with contextlib.suppress(OSError, ValueError):
-            draft.unlink(missing_ok=True)
         raise UnreadableFile(f"{os.fspath(path)!r} cannot be written: {error}") from error
 
 
-def _write_new(path: Path, data: bytes) -> None:
-    with path.open("xb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
+def _replace(target: Path, data: bytes) -> None:
+    draft = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        with draft.open("xb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        draft.replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise

@@ -173,8 +173,8 @@ def traceeval_from_trace(trace: Trace) -> dict[str, Any]:
 
 def _written_action(call: Call, index: int) -> dict[str, Any]:
     entry: dict[str, Any] = {"id": call.id, "index": index}
-    if call.started_at is not None:
-        finished = call.started_at + timedelta(milliseconds=call.duration_ms or 0)
+    finished = _finished_at(call)
+    if finished is not None:
         entry["timestamp"] = _time_text(finished)
     arguments = call.arguments if isinstance(call.arguments, dict) else {}
     entry["action"] = {"id": call.id, "type": call.name, "input": arguments}
@@ -182,6 +182,15 @@ def _written_action(call: Call, index: int) -> dict[str, Any]:
     if call.duration_ms is not None:
         entry["durationMs"] = call.duration_ms
     return entry
+
+
+def _finished_at(call: Call) -> datetime | None:
+    if call.started_at is None:
+        return None
+    try:
+        return call.started_at + timedelta(milliseconds=call.duration_ms or 0)
+    except OverflowError:
+        return None
 
 
 def _written_result(result: Result | None) -> dict[str, Any]:
