@@ -9,10 +9,13 @@ measures and how.
 from __future__ import annotations
 
 import argparse
+import atexit
 import json
 import os
 import platform
+import shutil
 import sys
+import tempfile
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,10 +73,23 @@ def machine() -> dict[str, Any]:
     }
 
 
+def prepare() -> None:
+    """Make the project importable here and in children, and keep all files in one folder.
+
+    Children use compiled byte code, as an installed package does, whatever the environment says.
+    The folder is removed last of all, after the journals in it are closed.
+    """
+    folder = tempfile.mkdtemp(prefix="tracedance-bench-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    tempfile.tempdir = folder
+    sys.path.insert(0, str(ROOT))
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ.update(PYTHONPATH=str(ROOT), PYTHONPYCACHEPREFIX=str(Path(folder, "bytecode")))
+
+
 def main(line: list[str]) -> int:
     """Run the budgets asked for; return the exit status."""
-    sys.path.insert(0, str(ROOT))
-    os.environ["PYTHONPATH"] = str(ROOT)
+    prepare()
     from tests.performance import imports, memory, recording_calls, trace_files
     from tests.performance.measuring import FULL, QUICK
 
@@ -84,7 +100,7 @@ def main(line: list[str]) -> int:
         for budget in module.BUDGETS
     ]
     known = [budget.name for budget in budgets]
-    unknown = [name for name in options.only if name not in known]
+    unknown = sorted(set(options.only) - set(known))
     if unknown:
         print(f"no budget is named {unknown[0]!r}; there are: {', '.join(known)}", file=sys.stderr)
         return 2

@@ -113,11 +113,11 @@ SPEC: dict[str, Any] = {
         {
             "id": "inputs",
             "name": "Right inputs",
-            "description": "Steps are numbers of the plan.",
+            "description": "Each tool is used at its own steps.",
             "rules": [
                 {
                     "actionType": f"tool_{n}",
-                    "acceptableInputs": [{"step": step} for step in range(12)],
+                    "acceptableInputs": [{"step": step} for step in range(n, 12, 4)],
                 }
                 for n in range(4)
             ],

@@ -9,7 +9,7 @@ from tracedance_sdk.trace import Trace, decode, parse_json
 SHOP = """
 import tracedance_sdk as td
 
-orders = {"7": {"status": "open"}}
+orders = {"7": {"status": "open"}, "8": {"status": "open"}}
 
 @td.tool
 def refund(order: str, amount: int) -> dict:
@@ -54,7 +54,7 @@ def test_a_failing_test_keeps_its_trace_and_says_where(shop: pytest.Pytester) ->
     ((name, trace),) = kept_traces(shop).items()
     assert [call.arguments for call in trace.calls] == [{"order": "7", "amount": 5}]
     assert trace.task_id == "refund"
-    assert trace.final_state == {"7": {"status": "refunded"}}
+    assert trace.final_state == {"7": {"status": "refunded"}, "8": {"status": "open"}}
     assert trace.metadata["pytest.nodeid"].endswith("::test_refund")
     result.stdout.fnmatch_lines(
         [
@@ -230,7 +230,6 @@ def test_sub_agents_and_several_recorders_are_all_kept(shop: pytest.Pytester) ->
             assert False
         """
     )
-    (shop.path / "shop.py").write_text(SHOP.replace('"7": {', '"8": {}, "7": {'))
 
     shop.runpytest().assert_outcomes(failed=1)
 
@@ -294,6 +293,21 @@ def test_a_recorder_left_open_is_closed_and_its_trace_kept(shop: pytest.Pytester
 
     (trace,) = kept_traces(shop).values()
     assert [call.name for call in trace.calls] == ["refund"]
+
+
+def test_a_recorder_never_opened_is_no_problem(shop: pytest.Pytester) -> None:
+    shop.makepyfile(
+        """
+        def test_refund(tracedance_recorder):
+            tracedance_recorder(task_id="refund")
+            assert False
+        """
+    )
+
+    result = shop.runpytest()
+
+    result.assert_outcomes(failed=1)
+    assert "problem:" not in result.stdout.str()
 
 
 def test_markers_give_settings_nearest_first(shop: pytest.Pytester) -> None:
@@ -374,7 +388,7 @@ def test_only_the_latest_runs_stay(shop: pytest.Pytester) -> None:
 @pytest.mark.parametrize(
     ("arguments", "ini", "said"),
     [
-        (["--tracedance-out=shop.py"], "", "--tracedance-out 'shop.py' is a file; name a folder"),
+        (["--tracedance-out=shop.py"], "", "--tracedance-out: '*shop.py' is a file; name"),
         ([], "tracedance_retention = none", "tracedance_retention = 'none' in the ini file is not"),
         (["--tracedance-keep=some"], "", "invalid choice: 'some'"),
     ],

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pytest
 
-from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.errors import InvalidOption, RecorderError
 from tracedance_sdk.pytest_plugin.kept import KeptTraces
 
 if TYPE_CHECKING:
@@ -67,8 +68,10 @@ class Attempt:
 
     @property
     def node_id(self) -> str:
-        """The test's node id."""
-        return self._item.nodeid
+        """The test's node id, without the group that pytest-xdist may append to it."""
+        node_id, parent = self._item.nodeid, self._item.parent
+        plain = node_id if parent is None else f"{parent.nodeid}::{self._item.name}"
+        return plain if node_id.startswith(f"{plain}@") else node_id
 
     def recorder(self, settings: dict[str, Any]) -> TraceRecorder:
         """Make a recorder; what the test does not set comes from its markers, nearest first."""
@@ -91,7 +94,8 @@ class Attempt:
     def close_recorders(self) -> None:
         """Close what the test left open; its traces can still be read."""
         for recorder in self._recorders:
-            recorder.close()
+            with contextlib.suppress(RecorderError):  # it was never opened
+                recorder.close()
 
     def note_graded(self, trace: Trace, report: Report) -> None:
         """Note what the test asserts on: the trace is kept like a recorder's own."""
@@ -160,6 +164,8 @@ class Attempt:
         for recorder in self._recorders:
             try:
                 traces = recorder.traces
+            except RecorderError:  # it was never opened
+                continue
             except Exception as error:  # noqa: BLE001  # else it would end the whole test run
                 self._problems.append(f"{self.node_id}: trace not kept: {error!r}")
                 continue
