@@ -85,7 +85,10 @@ def test_a_trace_of_another_task_is_graded_and_mentioned(
     save_trace(trace.model_copy(update={"task_id": "other"}), work / "other.json")
     ran = tracedance("evaluate", "other.json", "--spec", "task.yaml")
     assert ran.code == 0
-    assert ran.err == snapshot("tracedance: note: 1 of 1 traces name another task than 'task.yaml', such as 'other'; they were graded by it all the same\n")
+    assert ran.err == (
+        "tracedance: note: 1 trace names another task than 'task.yaml', such as 'other'; "
+        "graded by it all the same\n"
+    )
 
 
 def test_a_broken_file_is_an_error_row_and_the_rest_is_graded(
@@ -104,9 +107,9 @@ inefficient.json        ✓       ✗       ✓        ✓       n/a        ✗ 
 missing.json            -       -       -        -       n/a        ! ERROR
 
 Errors
-  broken.json: not read: traces/broken.json: not JSON: Expecting property name
+  broken.json: not graded: traces/broken.json: not JSON: Expecting property name
     enclosed in double quotes (line 1, column 32)
-  missing.json: not read: 'missing.json' does not exist
+  missing.json: not graded: 'missing.json' does not exist
 
 1/6 traces passed
 """)
@@ -138,7 +141,14 @@ def test_the_json_document_is_all_there_is_on_standard_output(
         (row["name"], row["verdict"], row["report"]["trajectory"]["score"])
         for row in document["rows"]
     ]
-    assert found == snapshot([('critical-error.json', 'critical', 0.85), ('efficient.json', 'pass', 0.98), ('failed.json', 'critical', 0.12), ('inefficient.json', 'fail', 0.88)])
+    assert found == snapshot(
+        [
+            ("critical-error.json", "critical", 0.85),
+            ("efficient.json", "pass", 0.98),
+            ("failed.json", "critical", 0.12),
+            ("inefficient.json", "fail", 0.88),
+        ]
+    )
 
 
 def test_junit_and_results_are_written_beside_the_table(work: Path, tracedance: Tracedance) -> None:
@@ -155,7 +165,19 @@ def test_junit_and_results_are_written_beside_the_table(work: Path, tracedance: 
         (row.subject.instance_id, row.grader, row.verdict and row.verdict.value, row.score)
         for row in results.rows
     ]
-    assert found == snapshot([('traces/broken.json', 'spec', 'error', None), ('traces/critical-error.json', 'judge:recorded', None, 0.85), ('traces/critical-error.json', 'spec:revenue-email', 'critical', 0.0), ('traces/efficient.json', 'judge:recorded', None, 0.98), ('traces/efficient.json', 'spec:revenue-email', 'pass', 1.0), ('traces/failed.json', 'judge:recorded', None, 0.12), ('traces/failed.json', 'spec:revenue-email', 'critical', 0.0), ('traces/inefficient.json', 'judge:recorded', None, 0.88), ('traces/inefficient.json', 'spec:revenue-email', 'fail', 0.0)])
+    assert found == snapshot(
+        [
+            ("traces/broken.json", "spec", "error", None),
+            ("traces/critical-error.json", "judge:recorded", None, 0.85),
+            ("traces/critical-error.json", "spec:revenue-email", "critical", 0.0),
+            ("traces/efficient.json", "judge:recorded", None, 0.98),
+            ("traces/efficient.json", "spec:revenue-email", "pass", 1.0),
+            ("traces/failed.json", "judge:recorded", None, 0.12),
+            ("traces/failed.json", "spec:revenue-email", "critical", 0.0),
+            ("traces/inefficient.json", "judge:recorded", None, 0.88),
+            ("traces/inefficient.json", "spec:revenue-email", "fail", 0.0),
+        ]
+    )
     assert results.manifest["exclusions"] == {"not graded": 1}
 
 

@@ -216,7 +216,7 @@ good.json               ✓       ✓       ✓        ✓       n/a        ✓ 
 bad.json                -       -       -        -       n/a        ! ERROR
 
 Errors
-  bad.json: not read: not JSON
+  bad.json: not graded: not JSON
 
 1/2 traces passed
 """)

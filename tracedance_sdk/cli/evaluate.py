@@ -113,9 +113,10 @@ def _nothing_graded(graded: Sequence[Graded], paths: Sequence[str]) -> int:
 def _mention_foreign_tasks(graded: Sequence[Graded], spec: Path | None) -> None:
     foreign = [item.foreign_task for item in graded if item.foreign_task is not None]
     if foreign:
+        many = "1 trace names" if len(foreign) == 1 else f"{len(foreign)} traces name"
         complain(
-            f"note: {len(foreign)} of {len(graded)} traces name another task than {str(spec)!r}, "
-            f"such as {foreign[0]!r}; they were graded by it all the same"
+            f"note: {many} another task than {str(spec)!r}, such as {foreign[0]!r}; "
+            "graded by it all the same"
         )
 
 

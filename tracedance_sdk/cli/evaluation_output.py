@@ -33,7 +33,9 @@ def named_rows(graded: Sequence[Graded]) -> list[Row]:
 def print_rows(rows: Sequence[Row], graded: Sequence[Graded], *, as_json: bool) -> None:
     """Print one report, a table of many, or a JSON document."""
     if as_json:
-        text = orjson.dumps(rows_document(rows), option=orjson.OPT_INDENT_2).decode()
+        # Sorted, because the order of keys may differ between a process and its children.
+        option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS
+        text = orjson.dumps(rows_document(rows), option=option).decode()
         click.echo(text)
         return
     console = report_console()

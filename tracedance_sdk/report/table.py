@@ -115,7 +115,7 @@ def _print_errors(rows: Sequence[Row], console: ReportConsole) -> None:
     for row in rows:
         name = in_one_line(row.name)
         if row.report is None:
-            lines.append(f"{name}: not read: {in_one_line(row.problem or '')}")
+            lines.append(f"{name}: not graded: {in_one_line(row.problem or '')}")
             continue
         lines += [
             f"{name}: {in_one_line(grade.title)}: {in_one_line(grade.reason)}"
