@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import re
 from typing import Final, NamedTuple
 
@@ -43,5 +45,13 @@ def peek(head: bytes) -> Outline:
         elif piece != b":":
             text = piece
         elif level == 1:
-            keys.add(text[1:-1].decode("utf-8", "replace"))
+            keys.add(_name(text))
     return Outline(lists, frozenset(keys))
+
+
+def _name(quoted: bytes) -> str:
+    text = quoted.decode("utf-8", "replace")
+    if "\\" in text:
+        with contextlib.suppress(ValueError):
+            return str(json.loads(text, strict=False))
+    return text[1:-1]
