@@ -71,7 +71,7 @@ def freeze(value: object) -> bytes:
     """
     try:
         data = orjson.dumps(value, option=_NATIVE)
-        if b"null" not in data and len(data) <= 2 * _CONTAINER_LEVELS:
+        if type(value) is str or (b"null" not in data and len(data) <= 2 * _CONTAINER_LEVELS):
             return data
         if _is_faithful(value, data):
             return data
