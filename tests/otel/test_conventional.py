@@ -7,6 +7,8 @@ import random
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from tracedance_sdk.journal import CLIENT, INTERNAL, EventRecord, EvidenceRecord, SpanRecord
@@ -386,3 +388,81 @@ def test_odd_messages_never_break_the_reading(messages: str) -> None:
     chat = span(2, "chat", input__messages=messages, output__messages=messages)
     [trace] = assemble([run(), chat])
     assert assemble(trace_records(trace)) == [trace]
+
+
+_KEYS = [
+    "type",
+    "role",
+    "parts",
+    "content",
+    "name",
+    "id",
+    "arguments",
+    "response",
+    "modality",
+    "uri",
+    "mime_type",
+    "finish_reason",
+    "tracedance",
+    "description",
+    "parameters",
+]
+_TYPES = ["text", "tool_call", "tool_call_response", "blob", "uri", "file", "reasoning"]
+_NAMES = [
+    "agent__name",
+    "conversation__id",
+    "system_instructions",
+    "tool__definitions",
+    "input__messages",
+    "output__messages",
+    "request__model",
+    "response__finish_reasons",
+    "usage__input_tokens",
+    "request__temperature",
+    "request__stop_sequences",
+    "tool__name",
+    "tool__call__id",
+    "tool__call__arguments",
+    "tool__call__result",
+]
+_SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 2),
+    st.sampled_from(["", "a", "chat", "tool", "assistant", "{}", '"x"']),
+)
+_ODD = st.recursive(
+    _SCALARS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(
+            st.sampled_from(_KEYS), st.one_of(inner, st.sampled_from(_TYPES)), max_size=4
+        ),
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["invoke_agent", "chat", "execute_tool", "plan"]),
+            st.integers(0, 6),
+            st.dictionaries(st.sampled_from(_NAMES), _ODD, max_size=6),
+            st.booleans(),
+        ),
+        max_size=6,
+    )
+)
+def test_whatever_other_programs_write_is_read_without_an_error(
+    drawn: list[tuple[str, int, dict[str, Any], bool]],
+) -> None:
+    records: list[SpanRecord] = []
+    for number, (operation, parent, facts, as_text) in enumerate(drawn, 1):
+        told: dict[str, Any] = {k: json.dumps(v) if as_text else v for k, v in facts.items()}
+        records.append(span(number, operation, parent=parent, **told))
+    found = assemble(records)
+    assert assemble(reversed(records)) == found
+    for trace in found:
+        assert assemble(trace_records(trace)) == [trace]

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import io
 import json
+from typing import Any
 
 import pytest
 from google.protobuf import json_format  # type: ignore[import-untyped]  # it ships no hints
@@ -85,6 +86,17 @@ def test_a_trace_sent_by_otlp_and_read_back_is_equal(trace: Trace) -> None:
         for key in span.keys() & {"traceId", "spanId", "parentSpanId"}:
             span[key] = base64.b64decode(span[key]).hex()
     assert assemble(otlp_records(document, where="request")) == [trace]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(traces(), st.sampled_from([60, 110, 150, 300]))
+def test_a_trace_exported_under_a_limit_is_still_read(trace: Trace, limit: int) -> None:
+    records = trace_records(trace)
+    cut: list[dict[str, Any]] = [dict(as_span(r, limit).attributes or {}) for r in records]
+    [found] = assemble(r._replace(attributes=a) for r, a in zip(records, cut, strict=True))
+    executed = [call for call in trace.calls if call.result is not None]
+    assert len(found.calls) >= len(executed)
+    assert assemble(trace_records(found)) == [found]
 
 
 def test_long_json_becomes_a_stub_and_other_text_is_cut() -> None:

@@ -14,7 +14,7 @@ from tracedance_sdk.otel.own import Reading
 from tracedance_sdk.otel.spans import read_settings, read_usage
 from tracedance_sdk.otel.times import iso_time
 from tracedance_sdk.otel.tree import Key, Node, Run
-from tracedance_sdk.otel.values import Values
+from tracedance_sdk.otel.values import Values, text_of
 from tracedance_sdk.trace import UNKNOWN, Json, Note, note
 
 
@@ -90,15 +90,15 @@ def _repeats(node: Node, known: Mapping[Key, Node], values: Values) -> bool:
 
 
 def _tool_name(node: Node) -> str:
-    named = node.attributes.get(names.TOOL_NAME)
-    return str(named or node.name.removeprefix(names.EXECUTE_TOOL).strip() or node.name)
+    named = text_of(node.attributes.get(names.TOOL_NAME))
+    return named or node.name.removeprefix(names.EXECUTE_TOOL).strip() or node.name
 
 
 def _call(node: Node, known: Mapping[Key, Node], values: Values) -> dict[str, Any]:
     attributes = node.attributes
     outer = _around(node, known, names.EXECUTE_TOOL)
     call: dict[str, Any] = {
-        "id": attributes.get(names.TOOL_CALL_ID) or None,
+        "id": text_of(attributes.get(names.TOOL_CALL_ID)),
         "name": _tool_name(node),
         "started_at": iso_time(node.start_ns),
         **read_arguments(_attribute(node, names.TOOL_ARGUMENTS, values)),
@@ -110,7 +110,7 @@ def _call(node: Node, known: Mapping[Key, Node], values: Values) -> dict[str, An
     call["result"] = _result(node, values)
     if outer is not None:
         call["requested_by"] = "tool"
-        call["parent_call_id"] = outer.attributes.get(names.TOOL_CALL_ID) or None
+        call["parent_call_id"] = text_of(outer.attributes.get(names.TOOL_CALL_ID))
     return call
 
 
@@ -129,20 +129,20 @@ def _result(node: Node, values: Values) -> dict[str, Json]:
 
 
 def _failure(node: Node) -> dict[str, Json] | None:
-    kind = node.attributes.get(names.ERROR_TYPE)
-    if node.error is None and not kind:
+    kind = text_of(node.attributes.get(names.ERROR_TYPE))
+    if node.error is None and kind is None:
         return None
-    return {"type": str(kind or "_OTHER"), "message": node.error or ""}
+    return {"type": kind or "_OTHER", "message": node.error or ""}
 
 
 def _model_facts(node: Node) -> dict[str, Any]:
     attributes = node.attributes
-    model = attributes.get(names.RESPONSE_MODEL) or attributes.get(names.REQUEST_MODEL)
+    answering = text_of(attributes.get(names.RESPONSE_MODEL))
     reasons = attributes.get(names.FINISH_REASONS)
     reason = reasons[0] if isinstance(reasons, (tuple, list)) and reasons else None
     facts = {
-        "model": model if isinstance(model, str) else None,
-        "finish_reason": reason,
+        "model": answering or text_of(attributes.get(names.REQUEST_MODEL)),
+        "finish_reason": text_of(reason),
         "usage": read_usage(attributes) or None,
         "settings": read_settings(attributes) or None,
         "started_at": iso_time(node.start_ns),
@@ -163,15 +163,15 @@ def _head(run: Run, ids: Mapping[Key, str]) -> dict[str, Any]:
     ends = [node.end_ns for node in nodes if node.end_ns is not None]
     if ends:
         head["ended_at"] = iso_time(max(ends))
-    sessions = [node.attributes.get(names.CONVERSATION_ID) for node in nodes]
-    session = next((item for item in sessions if isinstance(item, str) and item), None)
+    sessions = (text_of(node.attributes.get(names.CONVERSATION_ID)) for node in nodes)
+    session = next((item for item in sessions if item is not None), None)
     if session is not None:
         head["session_id"] = session
     agent = {
-        field: node.attributes[key]
+        field: text
         for field, key in (("name", names.AGENT_NAME), ("version", names.AGENT_VERSION))
         for node in reversed(nodes)
-        if node.attributes.get(key)
+        if (text := text_of(node.attributes.get(key))) is not None
     }
     if agent:
         head["agent"] = agent
@@ -181,8 +181,8 @@ def _head(run: Run, ids: Mapping[Key, str]) -> dict[str, Any]:
         if failure is not None:
             head["outcome"]["error"] = failure
     if run.caller is not None:
-        calls = (node.attributes.get(names.TOOL_CALL_ID) for node in run.enclosing)
-        call_id = next((call for call in calls if call), None)
+        calls = (text_of(node.attributes.get(names.TOOL_CALL_ID)) for node in run.enclosing)
+        call_id = next((call for call in calls if call is not None), None)
         head["parent"] = {"trace_id": ids[run.caller], "call_id": call_id}
     return head
 
@@ -197,7 +197,8 @@ def _instructions(sources: list[Node], course: Conversation, values: Values) -> 
         text = instructions_text(_attribute(node, names.SYSTEM_INSTRUCTIONS, values))
         if text is not None:
             found.setdefault("system_prompt", text)
-        for tool in read_definitions(_attribute(node, names.TOOL_DEFINITIONS, values)):
+        listed = _attribute(node, names.TOOL_DEFINITIONS, values)
+        for tool in read_definitions(listed, ours=False):
             tools.setdefault(tool["name"], tool)
     if tools:
         found["tools"] = list(tools.values())

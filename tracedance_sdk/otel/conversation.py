@@ -14,6 +14,7 @@ from tracedance_sdk.otel.asked import (
     read_arguments,
 )
 from tracedance_sdk.otel.messages import json_text
+from tracedance_sdk.otel.names import OURS
 from tracedance_sdk.otel.parts import is_call, is_response, read_part
 from tracedance_sdk.otel.values import Values
 from tracedance_sdk.trace import UNKNOWN, Json
@@ -201,7 +202,10 @@ def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
         parts = message.get("content")
     if isinstance(parts, str):
         parts = [{"type": "text", "content": parts}]
-    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    if not isinstance(parts, list):
+        return []
+    # What a foreign message has under our key means nothing to us.
+    return [{k: v for k, v in p.items() if k != OURS} for p in parts if isinstance(p, dict)]
 
 
 def _likeness(message: dict[str, Any]) -> _Likeness:

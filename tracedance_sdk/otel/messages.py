@@ -26,7 +26,7 @@ from tracedance_sdk.trace import (
 
 _SAID_ELSEWHERE: Final = ("role", "content", "calls", "name", "finish_reason")
 _SAID_IN_REQUEST: Final = ("id", "name", "arguments")
-_SAID_IN_DEFINITION: Final = ("name", "description", "parameters")
+_SAID_IN_DEFINITION: Final = {"name": str, "description": str, "parameters": dict}
 
 
 class Message(NamedTuple):
@@ -103,8 +103,13 @@ def tool_definitions(tools: Iterable[ToolDefinition]) -> list[Json]:
     return found
 
 
-def read_definitions(definitions: Json) -> list[dict[str, Any]]:
-    """Return the documents of tool definitions; entries that name no tool are left out."""
+def read_definitions(definitions: Json, *, ours: bool) -> list[dict[str, Any]]:
+    """Return the documents of tool definitions; entries that name no tool are left out.
+
+    Args:
+        definitions: As the conventions have them, or as OpenAI does.
+        ours: Whether we wrote them, so that our own facts in them count.
+    """
     found: list[dict[str, Any]] = []
     for item in definitions if isinstance(definitions, list) else ():
         if not isinstance(item, dict):
@@ -112,9 +117,11 @@ def read_definitions(definitions: Json) -> list[dict[str, Any]]:
         body = item["function"] if isinstance(item.get("function"), dict) else item
         if not isinstance(body.get("name"), str):
             continue
-        known = {k: body[k] for k in _SAID_IN_DEFINITION if body.get(k) is not None}
-        ours = item.get(OURS)
-        found.append(known | (ours if isinstance(ours, dict) else {}))
+        known = {
+            k: body[k] for k, kind in _SAID_IN_DEFINITION.items() if isinstance(body.get(k), kind)
+        }
+        beside = item.get(OURS) if ours else None
+        found.append(known | (beside if isinstance(beside, dict) else {}))
     return found
 
 

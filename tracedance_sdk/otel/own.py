@@ -93,7 +93,7 @@ def _values(attributes: Attributes, values: Values) -> dict[str, Json]:
         found["system_prompt"] = prompt
     tools = values.read(attributes.get(names.TOOL_DEFINITIONS))
     if isinstance(tools, list):
-        found["tools"] = read_definitions(tools)
+        found["tools"] = read_definitions(tools, ours=True)
     for key, field in _OBJECTS.items():
         value = values.read(attributes.get(key))
         if isinstance(value, dict) and blob_digest(value) is None:

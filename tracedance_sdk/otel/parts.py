@@ -42,13 +42,13 @@ def read_part(part: dict[str, Any]) -> dict[str, Json] | None:
         return _read_words(part, kind, extra)
     if kind in _PLACES:
         field, key = _PLACES[kind]
-        found = {"type": "media", field: part.get(key)}
-        found |= {name: part.get(name) for name in ("modality", "mime_type")}
-        return {name: value for name, value in found.items() if value is not None} | (extra or {})
+        found: dict[str, Json] = {"type": "media", **_named(part)}
+        value = part.get(key)
+        if value is not None and (field == "data" or isinstance(value, str)):
+            found[field] = value
+        return found | (extra if isinstance(extra, dict) else {})
     if kind == "file":
-        found = {"modality": part.get("modality"), "mime_type": part.get("mime_type")}
-        known = {name: value for name, value in found.items() if isinstance(value, str)}
-        return {"type": "media", **known, "data": part}
+        return {"type": "media", **_named(part), "data": part}
     return {"type": "media", "modality": str(kind or "other"), "data": part}
 
 
@@ -88,6 +88,11 @@ def _media(document: dict[str, Any]) -> dict[str, Json] | None:
         written["mime_type"] = document["mime_type"]
     rest = {k: v for k, v in document.items() if k not in ("type", "modality", "mime_type", field)}
     return written | {OURS: rest} if rest else written
+
+
+def _named(part: dict[str, Any]) -> dict[str, Json]:
+    """Return the kind of a part's content, as far as it is said in words."""
+    return {k: part[k] for k in ("modality", "mime_type") if isinstance(part.get(k), str)}
 
 
 def _read_words(part: dict[str, Any], kind: str, extra: Any) -> dict[str, Json] | None:

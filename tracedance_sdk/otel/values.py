@@ -54,5 +54,12 @@ class Values:
         return {**part, "data": data}
 
 
+def text_of(value: object) -> str | None:
+    """Return an attribute that should be text; None where there is none or something else."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value if isinstance(value, str) and value else None
+
+
 def _listed(value: object) -> Json:
     return [_listed(item) for item in value] if isinstance(value, tuple) else value
