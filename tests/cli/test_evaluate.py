@@ -107,8 +107,8 @@ inefficient.json        ✓       ✗       ✓        ✓       n/a        ✗ 
 missing.json            -       -       -        -       n/a        ! ERROR
 
 Errors
-  broken.json: not graded: traces/broken.json: not JSON: Expecting property name
-    enclosed in double quotes (line 1, column 32)
+  broken.json: not graded: traces/broken.json: not JSON: Expecting property
+    name enclosed in double quotes (line 1, column 32)
   missing.json: not graded: 'missing.json' does not exist
 
 1/6 traces passed
