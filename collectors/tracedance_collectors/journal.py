@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats import ImportProblem, read_head
-from tracedance_sdk.journal import FORMAT, JournalContents, read_journal
+from tracedance_sdk.journal import FORMAT, JournalContents, blob_path, read_journal
 from tracedance_sdk.otel import assemble
 from tracedance_sdk.trace import Trace
 
-_BLOBS = "blobs"
+_DIGEST = re.compile("[0-9a-f]{64}")
 _FIRST_LINE_BYTES = 4096
 
 
@@ -21,11 +22,10 @@ class JournalCollector:
     name = "journal"
 
     def sniff(self, path: Path, head: bytes) -> bool:
-        """Whether a file starts with a journal's header, or a folder belongs to a journal."""
-        if head or not path.is_dir():
-            return FORMAT.encode() in head[:_FIRST_LINE_BYTES].partition(b"\n")[0]
-        # The folder of large values is part of the journal; what lies in it is no source.
-        return _holds_journal(path) or (path.name == _BLOBS and _holds_journal(path.parent))
+        """Whether a path is part of a journal: its folder, a file of it, or a large value."""
+        if path.is_dir():
+            return _holds_journal(path)
+        return _starts_journal(head) or _is_blob(path)
 
     def collect(self, path: Path) -> Iterator[Trace | ImportProblem]:
         """Yield the traces of a journal in the order their runs began.
@@ -35,8 +35,6 @@ class JournalCollector:
         Raises:
             TraceDanceError: The journal as a whole cannot be read.
         """
-        if path.is_dir() and not _holds_journal(path):
-            return
         contents = read_journal(path)
         yield from assemble(contents, blobs=contents.get_blob)
         yield from _problems(contents)
@@ -56,10 +54,21 @@ def _holds_journal(folder: Path) -> bool:
 
 def _is_journal(path: Path) -> bool:
     try:
-        head = read_head(path, _FIRST_LINE_BYTES)
+        return _starts_journal(read_head(path, _FIRST_LINE_BYTES))
     except TraceDanceError:
         return False
-    return FORMAT.encode() in head.partition(b"\n")[0]
+
+
+def _starts_journal(head: bytes) -> bool:
+    return FORMAT.encode() in head[:_FIRST_LINE_BYTES].partition(b"\n")[0]
+
+
+def _is_blob(path: Path) -> bool:
+    """Whether a file is a large value that a journal keeps beside its records."""
+    if not _DIGEST.fullmatch(path.stem) or len(path.parents) < 3:
+        return False
+    folder = path.parents[2]
+    return path == blob_path(folder, path.stem) and _holds_journal(folder)
 
 
 collector = JournalCollector()

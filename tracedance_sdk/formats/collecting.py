@@ -105,11 +105,12 @@ def collect_source(
 def _sources(
     named: Path, readers: Sequence[Collector], seen: set[tuple[int, int]]
 ) -> Iterator[TraceSource]:
-    pending = [named]
+    pending: list[tuple[Path, Collector | None]] = [(named, None)]
     while pending:
-        path = pending.pop()
+        path, above = pending.pop()
         if not path.is_dir():
-            yield TraceSource(path, is_named=path is named)
+            if not _belongs_to(above, path):
+                yield TraceSource(path, is_named=path is named)
         elif _is_new(path, seen):
             owner = next((reader for reader in readers if _sniffs(reader, path, b"")), None)
             if owner is not None:
@@ -120,11 +121,7 @@ def _sources(
                 # Reading it as a source says why it cannot be read.
                 yield TraceSource(path, is_named=True)
                 continue
-            pending.extend(
-                entry
-                for entry in entries
-                if not entry.name.startswith(".") and not _belongs_to(owner, entry)
-            )
+            pending.extend((e, owner or above) for e in entries if not e.name.startswith("."))
 
 
 def _is_new(folder: Path, seen: set[tuple[int, int]]) -> bool:
@@ -137,8 +134,8 @@ def _is_new(folder: Path, seen: set[tuple[int, int]]) -> bool:
 
 
 def _belongs_to(owner: Collector | None, path: Path) -> bool:
-    """Whether a file was read already, with the folder that `owner` takes as one source."""
-    if owner is None or path.is_dir():
+    """Whether a file is part of the folder above it that `owner` takes as one source."""
+    if owner is None:
         return False
     try:
         return _sniffs(owner, path, read_head(path))
