@@ -66,7 +66,11 @@ def changed_part(before: Json, after: Json) -> Json:
         return _changed_object(before, after)
     if isinstance(before, list) and isinstance(after, list):
         return _changed_list(before, after)
-    return ABSENT if same_json(before, after) else as_expected(after)
+    if same_json(before, after):
+        return ABSENT
+    # What an object lost cannot be named when its names look like conditions.
+    lost = isinstance(before, dict) and isinstance(after, dict) and not _opaque(after, {})
+    return {"$exact": as_expected(after)} if lost else as_expected(after)
 
 
 def as_expected(value: Json) -> Json:

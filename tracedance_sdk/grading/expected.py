@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
@@ -12,7 +12,7 @@ from tracedance_sdk.grading.matching import Answer, Difference, Mode, answer, di
 from tracedance_sdk.grading.predicates import Malformed, compile_expected
 from tracedance_sdk.trace import Json, same_json
 
-PROBLEMS_KEY = "expected_problems"
+PROBLEMS_KEY: Final = "expected_problems"
 """Where an error about an expected value keeps its problems, with paths from that value."""
 
 
@@ -58,14 +58,19 @@ class Expected:
     ) -> core_schema.CoreSchema:
         """Let pydantic read any JSON value as an expected one, and write it back."""
         return core_schema.no_info_plain_validator_function(
-            _read,
+            read_expected,
             serialization=core_schema.plain_serializer_function_ser_schema(
                 lambda expected: expected.source
             ),
         )
 
 
-def _read(value: object) -> Expected:
+def read_expected(value: object) -> Expected:
+    """Return any JSON value, null too, as an expected one; for pydantic.
+
+    Raises:
+        PydanticCustomError: A condition that does not exist or cannot be read.
+    """
     if isinstance(value, Expected):
         return value
     try:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.grading.criterion import Criterion
-from tracedance_sdk.grading.expected import Expected
+from tracedance_sdk.grading.expected import Expected, read_expected
 from tracedance_sdk.grading.grades import Finding, brief
 from tracedance_sdk.grading.matching import ABSENT, Answer, Difference, Mode, answer
 from tracedance_sdk.grading.run_view import RunView
@@ -42,7 +42,8 @@ class FinalState(Criterion):
     """
 
     type: Literal["final_state"] = "final_state"
-    expected_state: Expected | None = None
+    # Null is a state like others, so it must not be taken for the absence of an expected one.
+    expected_state: Annotated[Expected | None, BeforeValidator(read_expected)] = None
     any_of: tuple[Expected, ...] = Field(default=(), max_length=100)
     match: Literal["partial", "exact"] = "partial"
     ignore_paths: tuple[PointerPattern, ...] = ()

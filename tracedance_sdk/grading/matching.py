@@ -103,11 +103,16 @@ def differences(
         yield Difference(path, source_of(expected), ABSENT)
     elif is_unobserved(actual) or is_unobserved(expected):
         yield Difference(path, source_of(expected), actual, certain=False)
-    elif isinstance(expected, dict):
-        yield from _object(number(actual), expected, mode, path)
+    else:
+        yield from _compared(number(actual), number(expected), mode, path)
+
+
+def _compared(actual: Json, expected: Json, mode: Mode, path: str) -> Iterator[Difference]:
+    if isinstance(expected, dict):
+        yield from _object(actual, expected, mode, path)
     elif isinstance(expected, (list, tuple)):
-        yield from _list(number(actual), expected, mode, path)
-    elif not same_scalar(number(actual), number(expected)):
+        yield from _list(actual, expected, mode, path)
+    elif not same_scalar(actual, expected):
         yield Difference(path, expected, actual)
 
 

@@ -93,7 +93,9 @@ def glob_regex(pattern: str) -> str:
     place = 0
     while place < len(pattern):
         letter = pattern[place]
-        closing = pattern.find("]", place + 2) if letter == "[" else -1
+        # A bracket that comes first, or first after "!", stands for itself.
+        inside = place + (3 if pattern[place + 1 : place + 2] == "!" else 2)
+        closing = pattern.find("]", inside) if letter == "[" else -1
         if closing > 0:
             parts.append(_glob_class(pattern[place + 1 : closing]))
             place = closing
@@ -123,9 +125,11 @@ def literal(value: Json) -> Json:
 
 
 def _glob_class(inside: str) -> str:
-    negated = inside[:1] in ("!", "^")
-    letters = (inside[1:] if negated else inside).replace("\\", "\\\\").replace("[", "\\[")
-    return f"[{'^' if negated else ''}{letters.replace('^', chr(92) + '^')}]"
+    negated = inside.startswith("!")
+    letters = inside[1:] if negated else inside
+    for special in ("\\", "[", "]", "^"):
+        letters = letters.replace(special, f"\\{special}")
+    return f"[{'^' if negated else ''}{letters}]"
 
 
 class _All(Condition):

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import AfterValidator, model_validator
 from pydantic_core import PydanticCustomError
 
-from tracedance_sdk.grading.criterion import Criterion, Words
+from tracedance_sdk.grading.criterion import Criterion, Flag, Words
 from tracedance_sdk.grading.grades import Finding
 from tracedance_sdk.grading.matching import Answer, either
 from tracedance_sdk.grading.predicates import compile_regex
@@ -47,6 +47,8 @@ class Reply(Criterion):
         regex: An RE2 pattern that must be found.
         replies: ``any``: it is enough when one reply has it; ``last``: the last one must;
             ``every``: each one must.
+        beside_calls: Whether text beside a request for calls counts too; some harnesses never
+            show it to the user.
         normalize: What is done to replies and to `contains` (not to `regex`) before comparing.
     """
 
@@ -54,6 +56,7 @@ class Reply(Criterion):
     contains: Words = ()
     regex: Regex | None = None
     replies: Literal["any", "last", "every"] = "any"
+    beside_calls: Flag = True
     normalize: tuple[Normalisation, ...] = ()
 
     passing: ClassVar[str] = "the replies hold what they should"
@@ -67,7 +70,8 @@ class Reply(Criterion):
 
     def findings(self, run: RunView) -> Iterator[Finding]:
         """Yield each text or pattern that the replies do not, or may not, hold."""
-        texts = [self._normal(turn.text) for turn in run.replies]
+        turns = [turn for turn in run.replies if self.beside_calls or not turn.calls]
+        texts = [self._normal(turn.text) for turn in turns]
         lost = run.trace.fidelity.count("content_off") > 0
         for wanted in self.contains:
             needle = self._normal(wanted)

@@ -157,18 +157,21 @@ def _beside(
         return
     if any(covers(pattern, path) for pattern in allowed) or any(map(_speaks_of_all, spoken)):
         return
-    if before is ABSENT and any(map(_describes_record, spoken)):
+    kind = dict if isinstance(after, dict) else list
+    if not isinstance(after, kind):
+        # The final state itself fails here: an object or list was expected and is not there.
         return
+    if not isinstance(before, kind):
+        before = ABSENT
+        if any(map(_describes_record, spoken)):
+            return
     steps: Iterable[str | int]
-    if isinstance(after, dict) and (before is ABSENT or isinstance(before, dict)):
+    if isinstance(after, dict):
         steps = dict.fromkeys([*(before if before is not ABSENT else ()), *after])
-    elif isinstance(after, list) and (before is ABSENT or isinstance(before, list)):
+    else:
         steps = _positions(spoken)
         tail = max((len(node) for node in spoken if isinstance(node, list)), default=0)
         yield from _tails(before, after, tail, path, allowed)
-    else:
-        # The final state itself fails here: an object or list was expected and is not there.
-        return
     for step in steps:
         below = [item for node in spoken if (item := _below(node, step)) is not ABSENT]
         old = ABSENT if before is ABSENT else _child(before, str(step))
@@ -208,8 +211,7 @@ def _tails(
         place = join(path, int(step) + start)
         for name in rest:
             place = join(place, name)
-        if not any(covers(pattern, place) for pattern in allowed):
-            yield change._replace(path=place)
+        yield from _unallowed(change._replace(path=place), allowed)
 
 
 def _difference(before: Json, after: Json, path: str, allowed: tuple[str, ...]) -> Iterator[Change]:
