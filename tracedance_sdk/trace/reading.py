@@ -104,18 +104,22 @@ def parse_json(
     except orjson.JSONDecodeError:
         pass
     else:
-        if _writes_back(value, raw) if unique_keys else _keeps_numbers(value, raw):
+        if _writes_back(value, raw, max_depth):
+            return value
+        if not unique_keys and _keeps_numbers(value, raw):
             return _bounded(value, raw, where, max_depth)
     value = _parse_strict(raw, where, unique_keys=unique_keys, max_depth=max_depth)
     return _bounded(value, raw, where, max_depth)
 
 
-def _writes_back(value: Json, raw: bytes) -> bool:
-    """Whether nothing was lost in reading, as in files written by the fast writer itself."""
+def _writes_back(value: Json, raw: bytes, max_depth: int) -> bool:
+    """Whether nothing was lost in reading, as in files of the fast writer, and depth is kept."""
     try:
-        return orjson.dumps(value) == raw.strip()
+        data = orjson.dumps(_deepened(value, max_depth))
     except (TypeError, ValueError):
         return False
+    around = _WRITER_DEPTH - max_depth
+    return data[around : len(data) - around] == raw.strip()
 
 
 def _keeps_numbers(value: Json, raw: bytes) -> bool:
@@ -168,14 +172,18 @@ def _too_deep(where: str, max_depth: int) -> InvalidJSON:
 
 
 def _depth_exceeds(value: Json, limit: int) -> bool:
-    wrapped = value
-    for _ in range(_WRITER_DEPTH - limit):
-        wrapped = [wrapped]
     try:
-        orjson.dumps(wrapped)
+        orjson.dumps(_deepened(value, limit))
     except (TypeError, ValueError):
         return _walked_depth_exceeds(value, limit)
     return False
+
+
+def _deepened(value: Json, limit: int) -> Json:
+    """Return the value inside so many lists that the fast writer refuses what is too deep."""
+    for _ in range(_WRITER_DEPTH - limit):
+        value = [value]
+    return value
 
 
 def _walked_depth_exceeds(value: Json, limit: int) -> bool:
