@@ -103,7 +103,7 @@ def test_init_of_many_runs_asks_which(work: Path, tracedance: Tracedance) -> Non
     chosen = tracedance("init", "traces", "--trace", trace.id[:8])
     assert evaluate(trace, parse_spec(chosen.out)).passed
     none = tracedance("init", "traces", "--trace", "zz")
-    assert none.err.startswith("tracedance: 'traces' holds 0 traces with an id that starts with")
+    assert none.err.startswith("tracedance: 'traces' holds 0 traces with the id 'zz', not one")
 
 
 @pytest.mark.parametrize("verb", ["init", "show"])
@@ -175,7 +175,7 @@ def test_show_of_many_shows_each_and_one_can_be_chosen(work: Path, tracedance: T
     assert one.out.startswith(f"trace {trace.id}\n")
     none = tracedance("show", "traces", "--trace", "zz")
     assert none == (
-        2, "", "tracedance: no trace with an id that starts with 'zz' in 'traces'\n"
+        2, "", "tracedance: no trace with the id 'zz' in 'traces'\n"
     )  # fmt: skip
 
 

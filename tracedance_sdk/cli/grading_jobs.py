@@ -135,10 +135,9 @@ def grade_source(plan: GradingPlan, source: TraceSource) -> list[Graded]:
     tools = _tools(plan)
     found = list(collect_source(source, collectors=tools.collectors))
     several = sum(item.trace is not None for item in found) > 1
-    numbers = _numbers(found)
+    names = _part_names(found)
     return [
-        _graded(item, numbers[place] if several else None, tools)
-        for place, item in enumerate(found)
+        _graded(item, names[place] if several else None, tools) for place, item in enumerate(found)
     ]
 
 
@@ -181,15 +180,15 @@ def _instance(path: Path, part: str | None) -> str:
     return str(path) if part is None else f"{path}#{part}"
 
 
-def _numbers(found: Sequence[Collected]) -> list[str]:
-    """Name the traces of a source: by the source's own ids where these tell them apart."""
-    own = [
-        item.trace.source.native_id if item.trace is not None and item.trace.source else None
-        for item in found
-    ]
-    named = [name for name in own if name]
-    if len(named) == len(found) == len(set(named)):
-        return named
+def _part_names(found: Sequence[Collected]) -> list[str]:
+    """Name the traces of a source: by the source's own ids, else by the start of ours."""
+    traces = [item.trace for item in found]
+    own = [trace.source.native_id if trace and trace.source else None for trace in traces]
+    ours = [trace.id[:8] if trace else None for trace in traces]
+    for names in (own, ours):
+        known = [name for name in names if name]
+        if len(known) == len(set(known)) == sum(trace is not None for trace in traces):
+            return [name or "unread" for name in names]
     return [str(number) for number in range(1, len(found) + 1)]
 
 

@@ -10,12 +10,18 @@ import click
 @click.command(name="show")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--full", is_flag=True, help="Do not shorten texts, arguments and results.")
-@click.option("--trace", "trace_id", metavar="ID", help="Only the trace whose id starts so.")
+@click.option(
+    "--trace",
+    "trace_id",
+    metavar="ID",
+    help="Only the trace whose id starts so, or is so at its source.",
+)
 def show(paths: tuple[Path, ...], full: bool, trace_id: str | None) -> int:
     """Show traces turn by turn: who said what, which calls were made, what changed.
 
     PATHS are trace files, folders of them, or a journal folder.
     """
+    from tracedance_sdk.cli.choosing import is_chosen
     from tracedance_sdk.cli.complaints import complain
     from tracedance_sdk.errors import InvalidOption
     from tracedance_sdk.formats import collect_paths
@@ -27,13 +33,13 @@ def show(paths: tuple[Path, ...], full: bool, trace_id: str | None) -> int:
         if found.trace is None:
             broken += 1
             complain(str(found.problem))
-        elif trace_id is None or found.trace.id.startswith(trace_id):
+        elif is_chosen(found.trace, trace_id):
             if shown:
                 console.say("\n" + "=" * 40 + "\n")
             print_trace(found.trace, console, full=full)
             shown += 1
     if not shown and not broken:
         places = ", ".join(repr(str(path)) for path in paths)
-        wanted = "" if trace_id is None else f" with an id that starts with {trace_id!r}"
+        wanted = "" if trace_id is None else f" with the id {trace_id!r}"
         raise InvalidOption(f"no trace{wanted} in {places}")
     return 2 if not shown else 3 if broken else 0
