@@ -11,7 +11,7 @@ from tests.recording_values.secret_samples import IN_CONTEXT, LOOK_ALIKES, SHAPE
 from tracedance_sdk.recording.pseudonyms import pseudonym
 from tracedance_sdk.recording.redaction import SecretRedactor
 from tracedance_sdk.recording.redaction_patterns import SECRET_PATTERNS
-from tracedance_sdk.recording.secret_spans import compiled, probe
+from tracedance_sdk.recording.secret_spans import SecretFinder, compiled
 from tracedance_sdk.recording.values import freeze
 
 KEY = b"k" * 32
@@ -148,10 +148,12 @@ def test_an_escape_does_not_hide_a_secret() -> None:
 
 
 def test_every_probe_finds_what_its_pattern_finds() -> None:
-    for _, secret in SHAPED:
-        assert probe().search(secret.encode()) is not None
-    for _, text, secret in IN_CONTEXT:
-        assert probe().search(text.format(secret).encode()) is not None
+    finder = SecretFinder()
+    assert finder.is_clean(b"nothing here")
+    assert not [kind for kind, secret in SHAPED if finder.is_clean(freeze(secret))]
+    assert not [
+        text for _, text, secret in IN_CONTEXT if finder.is_clean(freeze(text.format(secret)))
+    ]
     for row in SECRET_PATTERNS:
         assert compiled(row.probe).groups == 0
         assert compiled(row.pattern).groups == 1

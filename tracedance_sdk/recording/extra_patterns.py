@@ -13,8 +13,12 @@ from tracedance_sdk.errors import InvalidOption
 MAX_BACKTRACKED: Final = 64 * 1024
 """Longest text, in characters, that is searched with Python's own ``re``."""
 
-PatternSource = str | re.Pattern[str] | tuple[str, "str | re.Pattern[str]"]
-"""A pattern, or ``(kind, pattern)``."""
+Spans = Callable[[str], Iterable[tuple[int, int]]]
+"""A search: gives where secrets stand in a text, as start and end, in characters."""
+
+Pattern = str | re.Pattern[str] | Spans
+PatternSource = Pattern | tuple[str, Pattern]
+"""A pattern or search, or ``(kind, pattern)``."""
 
 _KIND: Final = re.compile(r"[A-Za-z0-9_.-]{1,40}\Z")
 
@@ -24,12 +28,12 @@ class ExtraPattern(NamedTuple):
 
     Attributes:
         kind: Its name in the mask.
-        spans: Yields where secrets stand in a text, in characters.
+        spans: The search.
         limit: Longest text it may be given; None for any.
     """
 
     kind: str
-    spans: Callable[[str], Iterable[tuple[int, int]]]
+    spans: Spans
     limit: int | None
 
 
@@ -39,7 +43,7 @@ def extra_pattern(source: PatternSource) -> ExtraPattern:
     Text is compiled by RE2, whose time is linear. What RE2 does not know (look-around,
     back-references) and compiled ``re`` patterns run on Python's ``re``, and only on text up to
     `MAX_BACKTRACKED` characters. A group called ``secret``, else the first group, else the whole
-    match is masked.
+    match is masked. A callable is given each text and gives the spans itself.
 
     Raises:
         InvalidOption: Not a pattern, or a kind that is no short plain name.
@@ -51,12 +55,26 @@ def extra_pattern(source: PatternSource) -> ExtraPattern:
         )
     if isinstance(pattern, re.Pattern):
         return ExtraPattern(kind, _finder(_text_only(pattern)), MAX_BACKTRACKED)
+    if callable(pattern):
+        return ExtraPattern(kind, _checked(pattern), None)
     if not isinstance(pattern, str):
         raise InvalidOption(
-            f"secret pattern {pattern!r} is a {type(pattern).__name__}; give text, a compiled re"
-            " pattern, or (kind, pattern)"
+            f"secret pattern {pattern!r} is of type {type(pattern).__name__!r}; give text, a"
+            " compiled re pattern, a callable, or (kind, pattern)"
         )
     return _compiled(kind, pattern)
+
+
+def _checked(search: Spans) -> Spans:
+    def spans(text: str) -> Iterator[tuple[int, int]]:
+        for start, end in search(text):
+            if not 0 <= start < end <= len(text):
+                raise ValueError(
+                    f"span {start}:{end} lies outside a text of {len(text)} characters"
+                )
+            yield start, end
+
+    return spans
 
 
 def _text_only(pattern: re.Pattern[Any]) -> re.Pattern[str]:
@@ -78,10 +96,8 @@ def _compiled(kind: str, pattern: str) -> ExtraPattern:
         raise InvalidOption(f"secret pattern {pattern!r} cannot be compiled: {error}") from error
 
 
-def _finder(pattern: Any) -> Callable[[str], Iterator[tuple[int, int]]]:
-    group: int | str = 1 if pattern.groups else 0
-    if "secret" in pattern.groupindex:
-        group = "secret"
+def _finder(pattern: Any) -> Spans:
+    group = pattern.groupindex.get("secret", 1 if pattern.groups else 0)
 
     def spans(text: str) -> Iterator[tuple[int, int]]:
         for match in pattern.finditer(text):

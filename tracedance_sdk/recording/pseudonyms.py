@@ -56,6 +56,11 @@ def redaction_key(folder: str | os.PathLike[str] | None) -> bytes:
         return _process_key()
     path = Path(folder) / KEY_FILE
     try:
+        if path.is_symlink() and not path.exists():
+            raise JournalError(
+                f"redaction key {str(path)!r} points nowhere; restore its target, or delete the"
+                " link to begin a new key (pseudonyms will then differ)"
+            )
         if not path.exists():
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             _create(path, secrets.token_bytes(KEY_BYTES))
@@ -102,10 +107,13 @@ def _read(path: Path) -> bytes:
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:
-        with os.fdopen(os.open(path, flags), "rb") as file:
-            status = os.fstat(file.fileno())
+        descriptor = os.open(path, flags)
+        try:
+            status = os.fstat(descriptor)
             _check(path, status)
-            key = file.read(KEY_BYTES + 1)
+            key = os.read(descriptor, KEY_BYTES + 1)
+        finally:
+            os.close(descriptor)
         if len(key) == KEY_BYTES:
             return key
         if len(key) > KEY_BYTES or time.monotonic() > deadline:

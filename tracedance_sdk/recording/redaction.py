@@ -7,6 +7,7 @@ masked for itself, JSON inside strings included, and the value is written again.
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import re
 from collections.abc import Iterable
@@ -189,11 +190,13 @@ def _unmasked(spans: list[Span], text: str) -> list[Span]:
     if not spans or "[MASKED:" not in text:
         return spans
     masks = [match.span() for match in MASK.finditer(text)]
-    return [
-        span
-        for span in spans
-        if not any(start <= span.start and span.end <= end for start, end in masks)
-    ]
+    starts = [start for start, _ in masks]
+    kept = []
+    for span in spans:
+        before = bisect.bisect_right(starts, span.start) - 1
+        if before < 0 or span.end > masks[before][1]:
+            kept.append(span)
+    return kept
 
 
 def _unescaped(match: re.Match[str]) -> str:

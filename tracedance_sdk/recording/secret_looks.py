@@ -12,7 +12,7 @@ from tracedance_sdk.recording.secret_names import Secrecy, secrecy
 _MIXED_RUN: Final = re.compile(rb"[A-Za-z0-9]{16,}")
 _PLACEHOLDER: Final = re.compile(
     rb"(?:\$\{[^}]*\}|\$[A-Z_][A-Z0-9_]*|\$\(.*|<[^>]*>|\{\{?[^}]*\}?\}|%\([a-z_]+\)s|%s"
-    rb"|[*x.\-\xe2\x80\xa2#?]+|(?i:none|null|nil|true|false|undefined|redacted|string|str))\Z"
+    rb"|(?:[*x.#?-]|\xe2\x80\xa2){3,}|(?i:none|null|nil|true|false|undefined|redacted|string|str))\Z"
 )
 _MASKS: Final = re.compile(rb"(?:\[MASKED:[A-Za-z0-9_.-]{1,40}:[0-9a-f]{0,16}\])+\Z")
 _BASE64: Final = re.compile(rb"[A-Za-z0-9+/]{40}\Z")

@@ -32,6 +32,7 @@ MAX_BLOB: Final = 4 * 1024
 _HEADER: Final = b"SQLite format 3\0"
 _WAIT_SECONDS: Final = 2.0
 _NO_COMPANION: Final = ("SQLITE_CANTOPEN", "SQLITE_READONLY")
+_TEXT, _BLOB = 1, 2
 _ROW_IDS: Final = ("rowid", "_rowid_", "oid")
 
 
@@ -90,14 +91,15 @@ def _read_only(path: Path) -> sqlite3.Connection:
 
 
 def _tables(cursor: sqlite3.Cursor) -> dict[str, Json]:
-    encoding = str(cursor.execute("PRAGMA encoding").fetchone()[0])
+    # Text goes through the connection's own factory, so only numbers and blobs are asked for.
+    (encoding,) = cursor.execute("SELECT CAST(encoding AS BLOB) FROM pragma_encoding").fetchone()
     listed = cursor.execute(
         "SELECT CAST(name AS BLOB), type = 'virtual' FROM pragma_table_list"
         " WHERE schema = 'main' AND type IN ('table', 'virtual')"
         " AND substr(name, 1, 7) <> 'sqlite_'"
         " ORDER BY name"
     ).fetchall()
-    decode = functools.partial(_decoded, encoding=encoding)
+    decode = functools.partial(_decoded, encoding=encoding.replace(b"\0", b"").decode("ascii"))
     found: dict[str, Json] = {}
     for raw, is_virtual in listed:
         name = decode(raw)
@@ -152,7 +154,10 @@ class _Table:
         for column in [*self._key, *self._columns]:
             name = _quoted(column)
             text = f"CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE +{name} END"
-            parts += f"typeof({name})", text
+            kind = (
+                f"CASE typeof({name}) WHEN 'text' THEN {_TEXT} WHEN 'blob' THEN {_BLOB} ELSE 0 END"
+            )
+            parts += kind, text
         order = ", ".join(map(_quoted, self._key))
         query = f"SELECT {', '.join(parts)} FROM {self._name} ORDER BY {order}"  # noqa: S608
         width = len(self._key)
@@ -162,10 +167,10 @@ class _Table:
             ]
             yield _key_text(values[:width]), values[width:]
 
-    def _value(self, kind: str, value: Any) -> Json:
-        if kind == "text":
+    def _value(self, kind: int, value: Any) -> Json:
+        if kind == _TEXT:
             return self._decode(value)
-        if kind == "blob" and len(value) > MAX_BLOB:
+        if kind == _BLOB and len(value) > MAX_BLOB:
             return type_stub(
                 "bytes", f"{len(value)} bytes, sha256 {hashlib.sha256(value).hexdigest()}"
             )
