@@ -7,10 +7,8 @@ from pathlib import Path
 
 from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats import (
-    Document,
     ImportProblem,
     documents,
-    load_trace,
     peek,
     trace_from_document,
 )
@@ -32,20 +30,15 @@ class TraceFileCollector:
         Raises:
             TraceDanceError: The file as a whole cannot be read.
         """
-        for document in documents(path, max_depth=MAX_TRACE_DEPTH):
+        for document in documents(path, unique_keys=True, max_depth=MAX_TRACE_DEPTH):
             if isinstance(document, ImportProblem):
                 yield document
-            elif document.line is None:
-                yield load_trace(path)
-            else:
-                yield _from_line(path, document)
-
-
-def _from_line(path: Path, document: Document) -> Trace | ImportProblem:
-    try:
-        return trace_from_document(document.value, where=f"{path}:{document.line}")
-    except TraceDanceError as error:
-        return ImportProblem(str(path), str(error), document.line)
+                continue
+            where = str(path) if document.line is None else f"{path}:{document.line}"
+            try:
+                yield trace_from_document(document.value, where=where)
+            except TraceDanceError as error:
+                yield ImportProblem(str(path), str(error), document.line)
 
 
 collector = TraceFileCollector()

@@ -6,8 +6,9 @@ import gzip
 import io
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
@@ -63,7 +64,7 @@ def read_head(path: str | os.PathLike[str], size: int = HEAD_BYTES) -> bytes:
 
 
 def documents(
-    path: str | os.PathLike[str], *, max_depth: int = MAX_DEPTH
+    path: str | os.PathLike[str], *, unique_keys: bool = False, max_depth: int = MAX_DEPTH
 ) -> Iterator[Document | ImportProblem]:
     """Yield the JSON documents of a file, one at a time where it is line-based.
 
@@ -72,6 +73,7 @@ def documents(
 
     Args:
         path: A file, plain or gzipped.
+        unique_keys: Refuse an object that names a key twice; see `parse_json`.
         max_depth: Deepest nesting that is read; see `parse_json`.
 
     Yields:
@@ -81,11 +83,11 @@ def documents(
         UnreadableFile: The file cannot be opened or unpacked.
         InvalidJSON: A file of one document that is not JSON.
     """
+    parse = partial(parse_json, unique_keys=unique_keys, max_depth=max_depth)
     if _is_line_based(path):
-        yield from _line_documents(path, max_depth)
+        yield from _line_documents(path, parse)
     else:
-        value = parse_json(read_document(path), where=str(path), max_depth=max_depth)
-        yield Document(value, None)
+        yield Document(parse(read_document(path), where=str(path)), None)
 
 
 def _is_line_based(path: str | os.PathLike[str]) -> bool:
@@ -108,7 +110,7 @@ def _is_line_based(path: str | os.PathLike[str]) -> bool:
 
 
 def _line_documents(
-    path: str | os.PathLike[str], max_depth: int
+    path: str | os.PathLike[str], parse: Callable[..., Json]
 ) -> Iterator[Document | ImportProblem]:
     with _stream(path) as stream, _damage_named(path):
         number = 0
@@ -117,7 +119,7 @@ def _line_documents(
             if not line.strip():
                 continue
             try:
-                value = parse_json(line, where=f"{path}:{number}", max_depth=max_depth)
+                value = parse(line, where=f"{path}:{number}")
             except InvalidJSON as error:
                 yield ImportProblem(str(path), str(error), number)
             else:

@@ -57,18 +57,17 @@ def same_json(left: Json, right: Json) -> bool:
     ``1`` equals ``1.0``; ``True`` does not equal ``1``; ``0.0`` and ``-0.0`` differ; NaN equals
     NaN. Key order is irrelevant, list order matters.
     """
+    kind = type(left)
+    if (kind is str or kind is int) and kind is type(right):
+        return bool(left == right)
     if isinstance(left, dict):
-        return (
-            isinstance(right, dict)
-            and left.keys() == right.keys()
-            and all(same_json(item, right[key]) for key, item in left.items())
-        )
+        if not isinstance(right, dict) or left.keys() != right.keys():
+            return False
+        return all(map(same_json, left.values(), map(right.__getitem__, left)))
     if isinstance(left, (list, tuple)):
-        return (
-            isinstance(right, (list, tuple))
-            and len(left) == len(right)
-            and all(map(same_json, left, right))
-        )
+        if not isinstance(right, (list, tuple)) or len(left) != len(right):
+            return False
+        return all(map(same_json, left, right))
     return same_scalar(left, right)
 
 

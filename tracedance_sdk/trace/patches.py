@@ -52,8 +52,12 @@ def _compare_objects(
     for key, old in before.items():
         if key not in after:
             found.append({"op": "remove", "path": join(path, key)})
-        elif old is not after[key]:
-            _compare(old, after[key], join(path, key), found)
+            continue
+        new = after[key]
+        kind = type(old)
+        if old is new or ((kind is str or kind is int) and kind is type(new) and old == new):
+            continue
+        _compare(old, new, join(path, key), found)
     for key, new in after.items():
         if key not in before:
             found.append({"op": "add", "path": join(path, key), "value": new})
