@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
 
-from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.errors import InvalidOption, TraceDanceError
 from tracedance_sdk.recording.dispatching import Dispatcher
 from tracedance_sdk.recording.driving import UNRECORDED, Operation
 from tracedance_sdk.recording.functions import is_decoratable, name_of
@@ -87,6 +87,8 @@ class AgentDecoration:
         self.options = {**options, "tools": tuple(options.get("tools", ()))}
         try:
             self.plan_for("agent")
+        except TraceDanceError:
+            raise
         except TypeError as error:
             raise InvalidOption(f"agent() cannot be used like this: {error}") from error
 

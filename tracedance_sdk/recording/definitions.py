@@ -85,18 +85,26 @@ def _defined(tool: Tool, faults: Counter[str]) -> ToolDefinition:
     )
 
 
-def _schema(tool: Tool) -> dict[str, Json]:
-    """Return JSON Schema of the arguments as they are recorded, made once per tool."""
+def _schema(tool: Tool) -> dict[str, Json] | None:
+    """Return JSON Schema of the arguments as they are recorded, made once per tool.
+
+    None for a builtin that does not tell its parameters.
+    """
     if tool.schema is None:
-        tool.schema = _new_schema(tool)
+        function = getattr(tool.function, "__func__", tool.function)
+        try:
+            signature = inspect.signature(function)
+        except (TypeError, ValueError):
+            return None
+        tool.schema = _new_schema(tool, signature, _hints(function))
     return tool.schema
 
 
-def _new_schema(tool: Tool) -> dict[str, Json]:
+def _new_schema(
+    tool: Tool, signature: inspect.Signature, hints: Mapping[str, Any]
+) -> dict[str, Json]:
     """Return JSON Schema; a parameter whose type has none may be anything."""
-    function = getattr(tool.function, "__func__", tool.function)
-    hints = _hints(function)
-    parameters = [p for p in inspect.signature(function).parameters.values() if _recorded(p, tool)]
+    parameters = [p for p in signature.parameters.values() if _recorded(p, tool)]
     fields: dict[str, Any] = {}
     for place, parameter in enumerate(parameters):
         if parameter.kind is not Parameter.VAR_KEYWORD:

@@ -123,6 +123,18 @@ class Life:
             run.spans.detach_root(run.root.span, self._otel_before)
             self._otel_before = None
 
+    def finish(self, error: BaseException | None) -> None:
+        """End the run, unless it has ended; see `end`."""
+        self.stop()
+        if self._pipeline is not None:
+            self.end(self.read_state(), error)
+
+    async def finish_async(self, error: BaseException | None) -> None:
+        """End the run, unless it has ended, with a state that may have to be awaited."""
+        self.stop()
+        if self._pipeline is not None:
+            self.end(await self.read_state_async(), error)
+
     def end(self, state: bytes | None, error: BaseException | None) -> None:
         """Put the end on record: the state after, and the exception that ended the run if any."""
         run = self.opened

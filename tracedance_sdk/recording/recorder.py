@@ -122,8 +122,7 @@ class TraceRecorder:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._life.stop()
-        self._life.end(self._life.read_state(), error)
+        self._life.finish(error)
         self._life.flush()
 
     async def __aenter__(self) -> Self:
@@ -137,8 +136,7 @@ class TraceRecorder:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._life.stop()
-        self._life.end(await self._life.read_state_async(), error)
+        await self._life.finish_async(error)
         await self._life.flush_async()
 
     @property
@@ -316,6 +314,5 @@ class TraceRecorder:
         Raises:
             RecorderError: The recorder was never opened.
         """
-        self._life.stop()
-        self._life.end(self._life.read_state(), None)
+        self._life.finish(None)
         return self.flush()
