@@ -136,6 +136,11 @@ class JournalWriter:
         except JournalError:
             return None
 
+    def summary(self) -> JournalSummary:
+        """Return what was written so far."""
+        with self._lock:
+            return JournalSummary(self._head or None, self._records, self._bytes)
+
     def close(self) -> JournalSummary:
         """Write the closing record and close the file; further calls change nothing.
 
