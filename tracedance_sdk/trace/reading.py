@@ -90,7 +90,7 @@ def parse_json(
     Args:
         data: UTF-8 bytes (a byte order mark is skipped) or text.
         where: What the document is, for messages, such as a file name.
-        unique_keys: Refuse an object that names a key twice (slower, but for compact JSON).
+        unique_keys: Refuse an object that names a key twice.
         max_depth: Most lists and objects within one another, at most `MAX_TRACE_DEPTH`.
 
     Returns:
@@ -107,7 +107,8 @@ def parse_json(
     else:
         if _writes_back(value, raw, max_depth):
             return value
-        if not unique_keys and _keeps_numbers(value, raw):
+        is_unique = not unique_keys or not _may_repeat_keys(value, raw)
+        if is_unique and _keeps_numbers(value, raw):
             return _bounded(value, raw, where, max_depth)
     value = _parse_strict(raw, where, unique_keys=unique_keys, max_depth=max_depth)
     return _bounded(value, raw, where, max_depth)
