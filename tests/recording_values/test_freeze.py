@@ -336,6 +336,18 @@ def test_long_bytes_are_cut_and_carry_size_and_hash() -> None:
     assert f"({3 * MAX_BYTES} bytes, sha256 " in frozen["$repr"]
 
 
+def test_pandas_values_keep_their_index() -> None:
+    pandas = pytest.importorskip("pandas", reason="library: pandas absent")
+    frame = pandas.DataFrame({"a": [1, 2], "b": ["x", "y"]}, index=["r", "s"])
+    assert parsed(frame) == {
+        "index": ["r", "s"],
+        "columns": ["a", "b"],
+        "data": [[1, "x"], [2, "y"]],
+    }
+    assert parsed(frame["a"]) == {"name": "a", "index": ["r", "s"], "data": [1, 2]}
+    assert parsed([frame.columns, pandas.Categorical(["c"])]) == [["a", "b"], ["c"]]
+
+
 def test_a_large_array_is_a_stub_with_shape_and_hash() -> None:
     text = parsed(np.zeros((1100, 1000)))["$repr"]
     assert text.startswith("array(shape=(1100, 1000), dtype=float64, sha256=")

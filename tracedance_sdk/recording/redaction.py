@@ -25,6 +25,8 @@ from tracedance_sdk.trace import MASK, Json, is_type_stub, mask_text, parse_json
 
 _ROUNDS: Final = 8
 _LONGEST_NAME: Final = 100
+# "://:a@" is the shortest text with a secret in it.
+_SHORTEST: Final = 6
 _ASCII_ESCAPE: Final = re.compile(r"(?<!\\)\\u00([2-7][0-9A-Fa-f])")
 
 
@@ -155,7 +157,7 @@ class SecretRedactor:
 
     def _shaped(self, text: str) -> str:
         data = text.encode()
-        if self._finder.is_clean(data):
+        if len(data) < _SHORTEST or self._finder.is_clean(data):
             return text
         plain = _ASCII_ESCAPE.sub(_unescaped, text) if "\\u00" in text else text
         plain_data = plain.encode() if plain is not text else data

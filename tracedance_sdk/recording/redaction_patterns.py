@@ -151,8 +151,8 @@ _SHAPES: Final = (
     ),
     SecretPattern(
         "basic_auth",
-        r"\b(?i:basic)(?:\s|%20)+([A-Za-z0-9+/_-]{6,}={0,2})",
-        r"(?i:basic)(?:\s|%20)+[A-Za-z0-9+/_-]{6}",
+        r"\b(?i:basic)(?:\s|%20)+([A-Za-z0-9+/_-]{8,}={0,2})",
+        r"(?i:basic)(?:\s|%20)+[A-Za-z0-9+/_-]{8}",
         look="basic",
     ),
     SecretPattern(

@@ -11,12 +11,14 @@ from tracedance_sdk.recording.secret_names import Secrecy, secrecy
 
 _MIXED_RUN: Final = re.compile(rb"[A-Za-z0-9]{16,}")
 _PLACEHOLDER: Final = re.compile(
-    rb"(?:\$\{[^}]*\}|\$[A-Z_][A-Z0-9_]*|\$\(.*|<[^>]*>|\{\{?[^}]*\}?\}|%\([a-z_]+\)s|%s"
-    rb"|(?:[*x.#?-]|\xe2\x80\xa2){3,}|(?i:none|null|nil|true|false|undefined|redacted|string|str))\Z"
+    rb"(?:\$\{.*\}|\$[A-Z_][A-Z0-9_]*|\$\(.*|<[^>]*>|\{\{?[^}]*\}?\}|%\([a-z_]+\)s|%s"
+    rb"|(?:[*x.#?-]|\xe2\x80\xa2){3,}|.{0,20}\.\.\.|(?i:your[_ -].*)"
+    rb"|(?i:none|null|nil|true|false|undefined|\[?redacted\]?|string|str))\Z"
 )
 _MASKS: Final = re.compile(rb"(?:\[MASKED:[A-Za-z0-9_.-]{1,40}:[0-9a-f]{0,16}\])+\Z")
 _BASE64: Final = re.compile(rb"[A-Za-z0-9+/]{40}\Z")
 _WORD_BYTE: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
+_WORDS: Final = re.compile(rb"[A-Za-z_.:/-]*\Z")
 _SCHEME: Final = re.compile(rb"(?i:bearer|basic|digest|token|apikey|negotiate|aws4-hmac-sha256)\s+")
 
 
@@ -88,7 +90,7 @@ def scheme_length(value: bytes) -> int:
 
 
 def _is_no_word(value: bytes) -> bool:
-    if value.replace(b"_", b"").replace(b".", b"").isalpha():
+    if _WORDS.match(value) or b"://" in value:
         return False
     return secrecy(value.decode("utf-8", "replace"))[0] is Secrecy.NONE
 

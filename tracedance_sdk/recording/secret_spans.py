@@ -35,7 +35,7 @@ _PEM_REST: Final = re.compile(
 )
 _PEM_SPACE: Final = re.compile(rb"\\+[nrt]|\s")
 _LONGEST_NAME: Final = 80
-_AFTER_QUOTE: Final = (b"", b" ", b",", b":", b";", b"}", b"]", b")", b"\\")
+_AFTER_QUOTE: Final = (b"", b" ", b"+", b",", b":", b";", b"}", b"]", b")", b"\\")
 _MOST_SECRET: Final = 64 * 1024
 
 

@@ -156,6 +156,9 @@ def _array_parts(value: Any) -> Form | None:
         if isinstance(value, pandas.Series) and value.size <= MAX_ARRAY:
             parts = {"name": value.name, "index": list(value.index), "data": value.tolist()}
             return Instead(parts)
+        columns = (pandas.Index, pandas.api.extensions.ExtensionArray)
+        if isinstance(value, columns) and len(value) <= MAX_ARRAY:
+            return Items(list(value))
     return None
 
 
