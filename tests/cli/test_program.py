@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 from importlib.metadata import version
@@ -29,7 +31,7 @@ Usage: tracedance [OPTIONS] COMMAND [ARGS]...
 
     tracedance demo                          see it work, offline
     tracedance show traces/                  what an agent did
-    tracedance init traces/ > task.yaml      a task from a good run
+    tracedance init run.json > task.yaml     a task from a good run
     tracedance evaluate traces/ --spec task.yaml
 
 Options:
@@ -146,6 +148,24 @@ def test_any_output_encoding_will_do(work: Path, encoding: str) -> None:
         ran.stdout.decode(encoding)
 
 
+def test_what_other_programs_read_is_the_same_in_any_encoding(work: Path) -> None:
+    (work / "tasks").mkdir()
+    trace = load_trace(work / "traces" / "efficient.json")
+    save_trace(trace.model_copy(update={"task_id": "Zürich 日本"}), work / "run.json")
+    drafts, documents = set(), set()
+    for encoding in ("ascii", "cp1252", "utf-8"):
+        environment = {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+        draft = in_process_of_its_own("init", "run.json", environment=environment, cwd=work)
+        drafts.add(draft.stdout.replace(b"\r\n", b"\n"))
+        (work / "tasks" / "task.yaml").write_bytes(draft.stdout)
+        arguments = ("evaluate", "run.json", "--tasks", "tasks", "--json")
+        graded = in_process_of_its_own(*arguments, environment=environment, cwd=work)
+        assert (draft.returncode, graded.returncode) == (0, 0)
+        documents.add(graded.stdout)
+    assert len(drafts) == len(documents) == 1
+    assert json.loads(documents.pop())["rows"][0]["report"]["task_id"] == "Zürich 日本"
+
+
 def on_a_terminal(*arguments: str, cwd: Path, environment: dict[str, str]) -> tuple[int, str]:
     """Run the installed command on a pseudo-terminal; return its exit code and all it wrote."""
     command = Path(sys.executable).with_name("tracedance")
@@ -189,3 +209,31 @@ def test_progress_is_shown_on_a_terminal_only(work: Path) -> None:
     ran = in_process_of_its_own(*arguments, cwd=work)
     assert ran.stderr == b""
     json.loads(ran.stdout)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_interruption_is_quiet(work: Path, jobs: str) -> None:
+    (work / "many").mkdir()
+    for number in range(2_000):
+        os.link(work / "traces" / "efficient.json", work / "many" / f"{number}.json")
+    command = [str(Path(sys.executable).with_name("tracedance")), "evaluate", "many"]
+    parent, child = pty.openpty()
+    with subprocess.Popen(
+        [*command, "--spec", "task.yaml", "--jobs", jobs],
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=child,
+        cwd=work,
+        env={**os.environ, "TERM": "xterm-256color"},
+    ) as process:
+        os.close(child)
+        seen = os.read(parent, 65536)
+        while b"grading" not in seen:
+            seen += os.read(parent, 65536)
+        os.killpg(process.pid, signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    with contextlib.suppress(OSError):
+        seen += os.read(parent, 65536)
+    os.close(parent)
+    assert (process.returncode, out) == (130, b"")
+    assert b"Traceback" not in seen

@@ -28,6 +28,7 @@ from tracedance_sdk.report import (
     MARKS,
     ReportConsole,
     Row,
+    document_text,
     junit_xml,
     print_report,
     print_table,
@@ -311,6 +312,15 @@ def test_the_json_document_has_one_shape_for_one_and_many() -> None:
     )
     assert rows_document(rows[:1]).keys() == document.keys()
     assert document["rows"][0]["report"]["trajectory"]["score"] == 0.85
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
+def test_the_json_text_is_ascii_and_the_same_document(text: str) -> None:
+    rows = [Row(text, text, made(Verdict.FAIL, text))]
+    written = document_text(rows_document(rows))
+    assert written.isascii()
+    assert not {char for char in written if ord(char) < 32 or ord(char) == 127} - {"\n"}
+    assert json.loads(written) == json.loads(json.dumps(rows_document(rows)))
 
 
 def cases(rows: list[Row]) -> tuple[ET.Element, list[list[tuple[str, str | None]]]]:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from tests.support.names import short_repr
 from tracedance_sdk.report import (
     in_one_line,
     shorten,
@@ -91,7 +92,7 @@ def test_any_text_can_stand_in_xml(text: str) -> None:
         ({"a": "\x1b"}, '{"a":"\\u001b"}'),
         (2**80, str(2**80)[:17] + "..."),
     ],
-    ids=repr,
+    ids=short_repr,
 )
 def test_a_value_is_one_short_line(value: object, shown: str) -> None:
     assert value_text(value, width=20) == shown

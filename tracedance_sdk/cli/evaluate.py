@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.cli.grading_jobs import Graded
 
 _MOST_PROBLEMS: Final = 20
+T = TypeVar("T")
 
 
 @click.command(name="evaluate", epilog=EXIT_CODES)
@@ -71,7 +72,12 @@ def evaluate_command(
         write_file,
         write_results,
     )
-    from tracedance_sdk.cli.grading_jobs import GradingPlan, grade_sources, open_plan
+    from tracedance_sdk.cli.grading_jobs import (
+        GradingPlan,
+        grade_in_processes,
+        grade_source,
+        open_plan,
+    )
     from tracedance_sdk.errors import InvalidOption
     from tracedance_sdk.formats import find_sources
     from tracedance_sdk.grading import check_writable, exit_code
@@ -80,14 +86,18 @@ def evaluate_command(
     if (spec is None) is (tasks is None):
         raise InvalidOption("say what to grade by: either --spec FILE or --tasks DIR")
     plan = GradingPlan(spec, tasks, judge)
-    open_plan(plan)
+    tools = open_plan(plan)
     if out is not None:
         check_writable(out)
     if junit is not None:
         _check_file(junit)
     sources = list(find_sources(paths))
-    with _progress(len(sources)) as advance:
-        graded = list(grade_sources(plan, sources, jobs=jobs, progress=advance))
+    found: Iterator[list[Graded]]
+    if jobs == 1 or len(sources) < 2:
+        found = (grade_source(tools, source) for source in sources)
+    else:
+        found = grade_in_processes(plan, sources, jobs=jobs)
+    graded = [item for items in _watched(found, len(sources)) for item in items]
     if not any(item.report is not None for item in graded):
         return _nothing_graded(graded, paths)
     _mention_foreign_tasks(graded, spec)
@@ -130,17 +140,13 @@ def _check_file(path: Path) -> None:
         raise InvalidOption(f"the folder of {str(path)!r} does not exist; make it first")
 
 
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """Show a bar on standard error while work goes on, when a person is watching."""
-    import sys
-
+def _watched(items: Iterable[T], total: int) -> Iterator[T]:
+    """Yield the items, with a bar on standard error when a person is watching."""
     if total < 2 or not sys.stderr.isatty():
-        yield lambda: None
+        yield from items
         return
     from rich.console import Console
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("grading", total=total)
-        yield lambda: bar.advance(task)
+        yield from bar.track(items, total=total, description="grading")

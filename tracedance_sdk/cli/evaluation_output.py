@@ -8,12 +8,18 @@ from importlib.metadata import version
 from pathlib import Path
 
 import click
-import orjson
 
 from tracedance_sdk.cli.grading_jobs import Graded, GradingPlan
 from tracedance_sdk.errors import UnreadableFile
 from tracedance_sdk.grading import ResultSetWriter
-from tracedance_sdk.report import Row, print_report, print_table, report_console, rows_document
+from tracedance_sdk.report import (
+    Row,
+    document_text,
+    print_report,
+    print_table,
+    report_console,
+    rows_document,
+)
 
 
 def named_rows(graded: Sequence[Graded]) -> list[Row]:
@@ -33,10 +39,7 @@ def named_rows(graded: Sequence[Graded]) -> list[Row]:
 def print_rows(rows: Sequence[Row], graded: Sequence[Graded], *, as_json: bool) -> None:
     """Print one report, a table of many, or a JSON document."""
     if as_json:
-        # Sorted, because the order of keys may differ between a process and its children.
-        option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS
-        text = orjson.dumps(rows_document(rows), option=option).decode()
-        click.echo(text)
+        click.echo(document_text(rows_document(rows)))
         return
     console = report_console()
     first = rows[0]

@@ -6,7 +6,6 @@ import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from functools import cache, partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -76,63 +75,25 @@ class Graded(NamedTuple):
         return Verdict.ERROR if self.report is None else self.report.verdict
 
 
-class _Tools(NamedTuple):
-    """What grading needs, opened once in each process."""
+class GradingTools(NamedTuple):
+    """What a plan names, opened."""
 
     spec_of: Callable[[Trace], TaskSpec]
     judge: Judge | None
     collectors: tuple[Collector, ...]
 
 
-def open_plan(plan: GradingPlan) -> None:
+def open_plan(plan: GradingPlan) -> GradingTools:
     """Open everything a plan names, so that what is wrong with it is said before any work.
 
     Raises:
         TraceDanceError: A specification, a folder of them, or a judge that cannot be used.
     """
-    _tools(plan)
+    return GradingTools(_open_specs(plan), _open_judge(plan.judge), load_collectors())
 
 
-def grade_sources(
-    plan: GradingPlan,
-    sources: Sequence[TraceSource],
-    *,
-    jobs: int = 1,
-    progress: Callable[[], None] = lambda: None,
-) -> Iterator[Graded]:
-    """Yield every trace of the sources graded, in their order.
-
-    Args:
-        plan: How.
-        sources: What `find_sources` found.
-        jobs: Processes to use; sources are shared out among them.
-        progress: Called after each source.
-
-    Raises:
-        TraceDanceError: A process ended before its work was done.
-    """
-    grade = partial(grade_source, plan)
-    if jobs == 1 or len(sources) < 2:
-        for source in sources:
-            yield from grade(source)
-            progress()
-        return
-    # A fresh interpreter: a copy of this one would carry its threads' locks along.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(sources)), mp_context=context) as pool:
-        try:
-            for graded in pool.map(grade, sources):
-                yield from graded
-                progress()
-        except BrokenProcessPool as error:
-            raise TraceDanceError(
-                "a grading process ended unexpectedly, perhaps for want of memory; try --jobs 1"
-            ) from error
-
-
-def grade_source(plan: GradingPlan, source: TraceSource) -> list[Graded]:
+def grade_source(tools: GradingTools, source: TraceSource) -> list[Graded]:
     """Grade every trace of one source."""
-    tools = _tools(plan)
     found = list(collect_source(source, collectors=tools.collectors))
     several = sum(item.trace is not None for item in found) > 1
     names = _part_names(found)
@@ -141,7 +102,43 @@ def grade_source(plan: GradingPlan, source: TraceSource) -> list[Graded]:
     ]
 
 
-def _graded(item: Collected, part: str | None, tools: _Tools) -> Graded:
+def grade_in_processes(
+    plan: GradingPlan, sources: Sequence[TraceSource], *, jobs: int
+) -> Iterator[list[Graded]]:
+    """Yield what `grade_source` gives for each source, in their order, from several processes.
+
+    Args:
+        plan: How.
+        sources: Shared out among the processes one by one.
+        jobs: Most processes to use.
+
+    Raises:
+        TraceDanceError: A process ended before its work was done.
+    """
+    # A fresh interpreter: a copy of this one would carry its threads' locks along.
+    context = multiprocessing.get_context("spawn")
+    n_processes = min(jobs, len(sources))
+    with ProcessPoolExecutor(n_processes, context, _open_in_worker, (plan,)) as pool:
+        try:
+            yield from pool.map(_grade_in_worker, sources)
+        except BrokenProcessPool as error:
+            raise TraceDanceError(
+                "a grading process ended unexpectedly, perhaps for want of memory; try --jobs 1"
+            ) from error
+
+
+_worker_tools: list[GradingTools] = []
+
+
+def _open_in_worker(plan: GradingPlan) -> None:
+    _worker_tools.append(open_plan(plan))
+
+
+def _grade_in_worker(source: TraceSource) -> list[Graded]:
+    return grade_source(_worker_tools[0], source)
+
+
+def _graded(item: Collected, part: str | None, tools: GradingTools) -> Graded:
     trace = item.trace
     if trace is None:
         return _not_graded(item.path, None, str(item.problem))
@@ -190,11 +187,6 @@ def _part_names(found: Sequence[Collected]) -> list[str]:
         if len(known) == len(set(known)) == sum(trace is not None for trace in traces):
             return [name or "unread" for name in names]
     return [str(number) for number in range(1, len(found) + 1)]
-
-
-@cache
-def _tools(plan: GradingPlan) -> _Tools:
-    return _Tools(_open_specs(plan), _open_judge(plan.judge), load_collectors())
 
 
 def _open_judge(word: str) -> Judge | None:

@@ -39,5 +39,6 @@ def init(run: Path, trace_id: str | None, task_id: str | None) -> int:
         ids = ", ".join(trace.id[:8] for trace in (chosen or traces)[:3])
         hint = f"; choose one by --trace ID, such as {ids}" if ids else ""
         raise InvalidOption(f"{str(run)!r} holds {len(chosen)} traces{wanted}, not one{hint}")
-    click.echo(draft_spec(chosen[0], task_id=task_id), nl=False)
+    # Bytes, because a task file is UTF-8 whatever the terminal's encoding.
+    click.echo(draft_spec(chosen[0], task_id=task_id).encode(), nl=False)
     return 0

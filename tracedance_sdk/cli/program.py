@@ -62,7 +62,7 @@ def tracedance() -> None:
     \b
       tracedance demo                          see it work, offline
       tracedance show traces/                  what an agent did
-      tracedance init traces/ > task.yaml      a task from a good run
+      tracedance init run.json > task.yaml     a task from a good run
       tracedance evaluate traces/ --spec task.yaml
     """  # noqa: D301 - \b is click's mark for text that is not rewrapped
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.report.console import ReportConsole, report_console
     from tracedance_sdk.report.junit import junit_xml
     from tracedance_sdk.report.marks import MARKS, mark, score_text, verdict_text
-    from tracedance_sdk.report.rows import Row, count_passed, rows_document
+    from tracedance_sdk.report.rows import Row, count_passed, document_text, rows_document
     from tracedance_sdk.report.safe_text import (
         in_one_line,
         json_text,
@@ -32,6 +32,7 @@ __all__ = [
     "ReportConsole",
     "Row",
     "count_passed",
+    "document_text",
     "in_one_line",
     "json_text",
     "junit_xml",
@@ -56,7 +57,7 @@ __getattr__, __dir__ = lazy_face(
         "console": ("ReportConsole", "report_console"),
         "junit": ("junit_xml",),
         "marks": ("MARKS", "mark", "score_text", "verdict_text"),
-        "rows": ("Row", "count_passed", "rows_document"),
+        "rows": ("Row", "count_passed", "document_text", "rows_document"),
         "safe_text": (
             "in_one_line",
             "json_text",

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
+
+import orjson
 
 from tracedance_sdk.grading import Report, Verdict
 
 FORMAT: Final = "tracedance.evaluation"
 VERSION: Final = 1
+
+_NOT_ASCII: Final = re.compile(r"[^\x00-\x7e]")
 
 
 class Row(NamedTuple):
@@ -55,6 +61,19 @@ def rows_document(rows: Iterable[Row]) -> dict[str, Any]:
         },
         "rows": [_row_document(row) for row in listed],
     }
+
+
+def document_text(document: dict[str, Any]) -> str:
+    """Return a document as indented JSON in ASCII: for any encoding, with nothing to obey in it.
+
+    Keys are sorted, because their order may differ between a process and its children.
+    """
+    option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS
+    return _NOT_ASCII.sub(_json_escape, orjson.dumps(document, option=option).decode())
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    return json.dumps(found[0])[1:-1] if found[0] != "\x7f" else "\\u007f"
 
 
 def _row_document(row: Row) -> dict[str, Any]:
