@@ -31,6 +31,9 @@ from tracedance_sdk.trace import (
 
 Mode = Literal["partial", "exact", "input"]
 
+_PLAIN: Final = frozenset((bool, int, type(None)))
+_MARK: Final = "[MASKED:"
+
 Answer = bool | None
 """True, False, or None where the evidence does not tell."""
 
@@ -126,6 +129,16 @@ def answer(found: Iterable[Difference]) -> Answer:
     return None if unsure else True
 
 
+def plain_answer(actual: Json, expected: Json) -> Answer:
+    """Return the answer for two plain scalars of one type; None when it takes a closer look."""
+    kind = type(actual)
+    if kind is not type(expected):
+        return None
+    if kind is str:
+        return None if _MARK in actual or _MARK in expected else bool(actual == expected)
+    return bool(actual == expected) if kind in _PLAIN else None
+
+
 def both(answers: Iterable[Answer]) -> Answer:
     """Return whether all hold: False as soon as one certainly does not."""
     unsure = False
@@ -164,7 +177,7 @@ def source_of(expected: Json) -> Json:
 
 def number(value: Json) -> Json:
     """Return the number that a type stub stands for (NaN, infinities, long integers)."""
-    if not isinstance(value, dict) or not is_type_stub(value):
+    if not isinstance(value, dict) or "$type" not in value or not is_type_stub(value):
         return value
     try:
         if value["$type"] == "float":
@@ -189,7 +202,12 @@ def _object(actual: Json, expected: dict[str, Json], mode: Mode, path: str) -> I
         return
     below: Mode = "exact" if mode == "input" else mode
     for key, item in expected.items():
-        yield from differences(actual.get(key, ABSENT), item, mode=below, path=join(path, key))
+        found = actual.get(key, ABSENT)
+        plain = plain_answer(found, item)
+        if plain is False:
+            yield Difference(join(path, key), item, found)
+        elif plain is None:
+            yield from differences(found, item, mode=below, path=join(path, key))
     if mode == "exact" and len(actual) > 0:
         for key, item in actual.items():
             if key not in expected:
