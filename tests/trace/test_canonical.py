@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.names import short_repr
 from tests.support.traces import values
 from tracedance_sdk.trace import call_key, canonical_json, json_digest, same_json, type_stub
 
@@ -59,13 +60,15 @@ def test_equal_calls_have_equal_keys_however_they_are_spelled() -> None:
         (2**70, '{"$repr":"1180591620717411303424","$type":"int"}'),
         ("\ud800", '"\\ud800"'),
     ],
-    ids=repr,
+    ids=short_repr,
 )
 def test_canonical_json_has_one_spelling(value: Any, text: str) -> None:
     assert canonical_json(value).decode() == text
 
 
-@pytest.mark.parametrize("value", [{1, 2}, object(), {1: 2}, b"x"], ids=["set", "object", "key", "bytes"])
+@pytest.mark.parametrize(
+    "value", [{1, 2}, object(), {1: 2}, b"x"], ids=["set", "object", "key", "bytes"]
+)
 def test_what_is_not_json_has_no_canonical_form(value: Any) -> None:
     with pytest.raises(TypeError):
         canonical_json(value)

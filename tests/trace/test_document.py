@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from inline_snapshot import snapshot
 
+from tests.support.names import short_repr
 from tests.support.traces import traces
 from tracedance_sdk.errors import InvalidTrace, UnsupportedVersion
 from tracedance_sdk.trace import (
@@ -161,7 +162,7 @@ def test_a_broken_trace_is_refused_with_what_and_where() -> None:
     )
 
 
-@pytest.mark.parametrize("version", [2, 0, "1", 1.0, True, None], ids=repr)
+@pytest.mark.parametrize("version", [2, 0, "1", 1.0, True, None], ids=short_repr)
 def test_another_version_is_refused_by_name(version: Any) -> None:
     with pytest.raises(UnsupportedVersion, match=f"format version {version!r}"):
         decode({"format": "tracedance.trace", "version": version, "id": "t"})
@@ -177,7 +178,7 @@ def test_another_version_is_refused_by_name(version: Any) -> None:
         (b"x", "of type bytes is no JSON value @ $.final_state.a[1]"),
         ({1: 2}, "1 of type int is no JSON key @ $.final_state.a[1]"),
     ],
-    ids=repr,
+    ids=short_repr,
 )
 def test_a_value_that_json_cannot_hold_is_named_and_not_changed(value: Any, shown: str) -> None:
     trace = Trace(id="t", final_state={"a": [None, value]})

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.names import short_repr
 from tracedance_sdk.trace import (
     UNKNOWN,
     blob_digest,
@@ -50,7 +51,7 @@ def test_a_masked_text_is_recognised(value: Any, masked: bool) -> None:
         {"$blob": 5, "$size": 1},
         "sha256:" + "0" * 64,
     ],
-    ids=repr,
+    ids=short_repr,
 )
 def test_what_only_resembles_a_blob_stub_is_a_value(value: Any) -> None:
     assert blob_digest(value) is None

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from pydantic import ValidationError
 
+from tests.support.names import short_repr
 from tests.support.traces import traces
 from tracedance_sdk.trace import UNKNOWN, Call, Media, Reasoning, Result, Text, Trace, Turn
 
@@ -97,14 +98,14 @@ def test_a_trace_cannot_be_edited() -> None:
         {"exit_code": 2**70},
         {"error": "boom"},
     ],
-    ids=repr,
+    ids=short_repr,
 )
 def test_evidence_is_not_coerced(fields: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         Result.model_validate(fields)
 
 
-@pytest.mark.parametrize("duration", [float("nan"), float("inf"), "12", True], ids=repr)
+@pytest.mark.parametrize("duration", [float("nan"), float("inf"), "12", True], ids=short_repr)
 def test_a_duration_is_a_finite_number(duration: Any) -> None:
     with pytest.raises(ValidationError):
         Call(index=0, id="1", name="x", duration_ms=duration)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from tests.support.traces import values
@@ -145,3 +146,33 @@ def test_only_regular_files_within_bounds_are_read(tmp_path: Path) -> None:
     assert refused("a\0b") == snapshot("'a\\x00b' cannot be read: embedded null byte")
     assert refused("x" * 5000)[-40:] == snapshot("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'")
     assert read_bytes(big, limit=10) == b"0123456789"
+
+
+spaces = st.sampled_from(["", " ", "\n\t"])
+names = st.sampled_from(["a", "b", '":', 'a": 1', "\u00e9", ""])
+
+
+@st.composite
+def objects_as_text(draw: st.DrawFn, depth: int = 2) -> tuple[str, bool]:
+    """Draw the text of an object, and whether some object in it names a key twice."""
+    members, found = [], []
+    repeats = False
+    for _ in range(draw(st.integers(0, 3))):
+        name = draw(names)
+        text, inner = ("1", False)
+        if depth and draw(st.booleans()):
+            text, inner = draw(objects_as_text(depth - 1))
+        repeats = repeats or inner or name in found
+        found.append(name)
+        quoted = json.dumps(name, ensure_ascii=draw(st.booleans()))
+        members.append(f"{draw(spaces)}{quoted}{draw(spaces)}:{draw(spaces)}{text}{draw(spaces)}")
+    return "{" + ",".join(members) + "}", repeats
+
+
+@given(objects_as_text())
+def test_a_key_named_twice_is_always_seen(case: tuple[str, bool]) -> None:
+    text, repeats = case
+    if repeats:
+        assert "stands twice in one object" in refusal(text, unique_keys=True)
+    else:
+        assert parse_json(text, where="x", unique_keys=True) == json.loads(text)
