@@ -105,23 +105,28 @@ def parse_json(
     except orjson.JSONDecodeError:
         pass
     else:
-        if _writes_back(value, raw, max_depth):
+        written = _written(value, max_depth)
+        if written is not None and written == raw.strip():
+            # As in files of the fast writer: reading has lost nothing.
             return value
         is_unique = not unique_keys or not _may_repeat_keys(value, raw)
         if is_unique and _keeps_numbers(value, raw):
-            return _bounded(value, raw, where, max_depth)
+            return value if written is not None else _bounded(value, where, max_depth)
     value = _parse_strict(raw, where, unique_keys=unique_keys, max_depth=max_depth)
-    return _bounded(value, raw, where, max_depth)
+    return _bounded(value, where, max_depth)
 
 
-def _writes_back(value: Json, raw: bytes, max_depth: int) -> bool:
-    """Whether nothing was lost in reading, as in files of the fast writer, and depth is kept."""
-    try:
-        data = orjson.dumps(_deepened(value, max_depth))
-    except (TypeError, ValueError):
-        return False
+def _written(value: Json, max_depth: int) -> bytes | None:
+    """Return the value as compact JSON, or None when it may be nested too deeply."""
     around = _WRITER_DEPTH - max_depth
-    return data[around : len(data) - around] == raw.strip()
+    for _ in range(around):
+        # The fast writer refuses what is too deep once it lies in so many lists.
+        value = [value]
+    try:
+        data = orjson.dumps(value)
+    except (TypeError, ValueError):
+        return None
+    return data[around : len(data) - around]
 
 
 def _keeps_numbers(value: Json, raw: bytes) -> bool:
@@ -175,9 +180,8 @@ def _parse_strict(raw: bytes, where: str, *, unique_keys: bool, max_depth: int) 
     return _without_surrogates(value, text)
 
 
-def _bounded(value: Json, raw: bytes, where: str, max_depth: int) -> Json:
-    is_suspect = len(raw) > 100_000 or raw.count(b"[") + raw.count(b"{") > max_depth
-    if is_suspect and _depth_exceeds(value, max_depth):
+def _bounded(value: Json, where: str, max_depth: int) -> Json:
+    if _written(value, max_depth) is None and _depth_exceeds(value, max_depth):
         raise _too_deep(where, max_depth)
     return value
 
@@ -187,21 +191,6 @@ def _too_deep(where: str, max_depth: int) -> InvalidJSON:
 
 
 def _depth_exceeds(value: Json, limit: int) -> bool:
-    try:
-        orjson.dumps(_deepened(value, limit))
-    except (TypeError, ValueError):
-        return _walked_depth_exceeds(value, limit)
-    return False
-
-
-def _deepened(value: Json, limit: int) -> Json:
-    """Return the value inside so many lists that the fast writer refuses what is too deep."""
-    for _ in range(_WRITER_DEPTH - limit):
-        value = [value]
-    return value
-
-
-def _walked_depth_exceeds(value: Json, limit: int) -> bool:
     level: list[Json] = [value]
     for _ in range(limit):
         level = [
