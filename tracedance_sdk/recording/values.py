@@ -32,6 +32,9 @@ so that the same value has the same record in every run.
 **Cuts.** A repr over 64 Ki characters and bytes over 1 MiB are cut, and say so. The cut is made
 before redaction can look at the text, so it falls between tokens: whatever token stands at the
 edge is dropped whole. Redaction never has to recognise half a secret.
+
+**Not bounded** is the time that a value's own methods take, nor the size of what is written for
+one list that stands in a value many times: each place is written out.
 """
 
 from __future__ import annotations
