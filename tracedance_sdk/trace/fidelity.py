@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -75,48 +74,55 @@ def _findings(trace: Trace) -> Iterator[tuple[str, str]]:
         yield "initial_state_unknown", "initial_state"
     if trace.final_state is UNKNOWN:
         yield "final_state_unknown", "final_state"
-    defined = {tool.name for tool in trace.tools}
     if any(tool.origin == "inferred" for tool in trace.tools):
         yield "tools_inferred", "tools"
-    seen: Counter[str] = Counter()
-    for place, call in trace.places():
-        seen[call.id] += 1
-        if seen[call.id] > 1:
-            yield "duplicate_call_id", place
-        if call.name not in defined:
-            yield "tools_missing", place
-        yield from ((kind, place) for kind in _call_findings(call))
+    defined = {tool.name for tool in trace.tools}
+    seen: set[str] = set()
+    for turn in trace.turns:
+        for position, call in enumerate(turn.calls):
+            kinds = _call_findings(call)
+            if call.id in seen:
+                kinds.append("duplicate_call_id")
+            seen.add(call.id)
+            if call.name not in defined:
+                kinds.append("tools_missing")
+            for kind in kinds:
+                yield kind, f"turns[{turn.index}].calls[{position}]"
     yield from _clock_findings(trace)
 
 
-def _call_findings(call: Call) -> Iterator[str]:
+def _call_findings(call: Call) -> list[str]:
+    kinds: list[str] = []
     if call.arguments is UNKNOWN:
-        yield "arguments_unparsable" if call.raw_arguments is not None else "arguments_unknown"
-    yield from _value_findings(call.arguments)
+        unparsable = call.raw_arguments is not None
+        kinds.append("arguments_unparsable" if unparsable else "arguments_unknown")
+    else:
+        kinds += _value_findings(call.arguments)
     result = call.result
     if result is None:
-        yield "result_missing"
-        return
+        return [*kinds, "result_missing"]
     if result.interrupted:
-        yield "result_interrupted"
+        kinds.append("result_interrupted")
     if result.truncated:
-        yield "result_truncated"
-    yield from _value_findings(result.content)
+        kinds.append("result_truncated")
+    return kinds + _value_findings(result.content)
 
 
-def _value_findings(value: Json) -> Iterator[str]:
-    if _holds_mask(value):
-        yield "value_masked"
-    if blob_digest(value) is not None:
-        yield "value_elsewhere"
+def _value_findings(value: Json) -> list[str]:
+    kinds = ["value_masked"] if _holds_mask(value) else []
+    if isinstance(value, dict) and blob_digest(value) is not None:
+        kinds.append("value_elsewhere")
+    return kinds
 
 
 def _holds_mask(value: Json) -> bool:
+    if isinstance(value, str):
+        return is_masked(value)
     pending = [value]
     while pending:
         item = pending.pop()
         if isinstance(item, str):
-            if is_masked(item):
+            if "[MASKED:" in item and is_masked(item):
                 return True
         elif isinstance(item, dict):
             pending.extend(item.values())
