@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.names import short_repr
 from tracedance_sdk.errors import InvalidJudgement
 from tracedance_sdk.grading import JUDGEMENT_SCHEMA, Judgement, ask_judge, read_judgement
 from tracedance_sdk.trace import Call, Trace, Turn
@@ -173,7 +174,7 @@ def test_a_judge_with_an_unusable_reply_has_a_missing_score(label: str) -> None:
 @pytest.mark.parametrize(
     "reply",
     [None, [], [GOOD], 0.7, True, b"\xff\xfe\x00", {}, float("nan"), "[" * 5000, {1: 2}, object()],
-    ids=repr,
+    ids=short_repr,
 )
 def test_any_other_thing_a_judge_returns_is_missing_too(reply: object) -> None:
     answer = asyncio.run(ask_judge(Scripted(reply), TRACE, None))  # type: ignore[arg-type]  # unused
