@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from tracedance_sdk.grading.action_pattern import ActionPattern, succeeded
 from tracedance_sdk.grading.criterion import Amount, Count, Criterion, Flag
-from tracedance_sdk.grading.grades import Finding
+from tracedance_sdk.grading.grades import Finding, counted
 from tracedance_sdk.grading.matching import Answer, both, contrary, either
 from tracedance_sdk.grading.repeats import TransientErrors, failed, is_transient, key_of, same_call
 from tracedance_sdk.grading.run_view import RunView
@@ -68,7 +68,7 @@ class Counts(Criterion):
             most += fits is not False
             last = call if fits is not False else last
         count = f"{least}" if least == most else f"between {least} and {most}"
-        text = f"{self.of.label} happened {count} times"
+        text = f"{self.of.label} happened {counted(count, 'time')}"
         if self.min is not None and least < self.min:
             yield Finding(run.evidence(f"{text}; at least {self.min} required"), most < self.min)
         if self.max is not None and most > self.max:

@@ -222,6 +222,9 @@ class _Dumper(yaml.SafeDumper):
 
 def _quoted(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     style = None if is_plain_text(text) and text != "<<" else "'"
+    if not text.isprintable():
+        # Every character that YAML takes for a line break must be written as an escape.
+        style = '"'
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 

@@ -163,6 +163,11 @@ def brief(value: Json, *, limit: int = 80) -> str:
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
+def counted(number: int | str, thing: str) -> str:
+    """Return a number with the word for what is counted: ``1 action``, ``2 actions``."""
+    return f"{number} {thing}" if number in (1, "1") else f"{number} {thing}s"
+
+
 def _with_severity(finding: Finding, default: Severity) -> Finding:
     severity = finding.severity or default
     evidence = finding.evidence.model_copy(

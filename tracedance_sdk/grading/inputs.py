@@ -87,7 +87,7 @@ class CriticalRule(ActionPattern):
     """A kind of call that must not be made.
 
     Attributes:
-        description: What is wrong with it; stands in reports.
+        description: What is wrong with it, for reports; the criterion's when empty.
         severity: Of a violation; the criterion's when None.
         negate: Calls of the tool are wrong when their inputs are *not* these.
         unless_followed_by: What lessens a violation.
@@ -134,7 +134,7 @@ class CriticalErrors(Criterion):
         self, run: RunView, position: int, rule: CriticalRule, *, certain: bool
     ) -> Finding:
         call = run.done[position]
-        what = rule.description or f"{rule.label} must not happen"
+        what = rule.description or self.description or f"{rule.label} must not happen"
         severity = rule.severity
         remedy = _remedy(run, position, rule.unless_followed_by)
         details: dict[str, Any] = {"found": call.arguments}

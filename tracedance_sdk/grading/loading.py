@@ -120,7 +120,17 @@ def _problems(item: Any) -> list[Problem]:
         return [Problem("this is needed", path)]
     if item["type"] in _SPOKEN_FOR:
         return [Problem(item["msg"], path)]
-    return [Problem(f"{item['msg']}, got {_shown(item['input'])}", path)]
+    needed = _NEEDED.get(item["type"])
+    what = f"{needed} is needed" if needed else item["msg"].replace("Input should", "it should")
+    return [Problem(f"{what}, not {_shown(item['input'])}", path)]
+
+
+_NEEDED: Final = {
+    "tuple_type": "a list", "string_type": "a text", "model_type": "an object",
+    "model_attributes_type": "an object", "dict_type": "an object", "bool_type": "true or false",
+    "int_type": "a whole number", "float_type": "a number", "string_too_short": "a longer text",
+    "finite_number": "a finite number",
+}  # fmt: skip
 
 
 _SPOKEN_FOR: Final = {

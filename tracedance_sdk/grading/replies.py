@@ -110,7 +110,7 @@ class Reply(Criterion):
         if found is None:
             text = f"whether {what} stands in the replies cannot be told: masked or not recorded"
         else:
-            text = f"{what} stands {_NOWHERE[self.replies]} ({len(run.replies)} replies)"
+            text = f"{what} stands {_NOWHERE[self.replies]} of {len(run.replies)}"
         return Finding(run.evidence(text, expected=expected), found is False)
 
 

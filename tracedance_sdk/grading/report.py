@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict
 
-from tracedance_sdk.grading.grades import Dimension, Grade
+from tracedance_sdk.grading.grades import Dimension, Grade, counted
 from tracedance_sdk.grading.judgement import JudgeAnswer, Judgement
 from tracedance_sdk.grading.verdicts import Verdict, worst
 
@@ -162,8 +162,8 @@ def _reason(grades: tuple[Grade, ...], verdict: Verdict) -> str:
         if len(grades) == 1:
             return grades[0].reason
         minor = len(grades) - len(passed)
-        beside = f", {minor} minor findings" if minor else ""
+        beside = f", {counted(minor, 'minor finding')}" if minor else ""
         return f"{len(passed)} of {len(grades)} criteria hold{beside}"
     first = next(grade for grade in grades if grade.verdict is verdict and grade.decides)
     more = sum(grade.verdict is not Verdict.PASS and grade.decides for grade in grades) - 1
-    return f"{first.title}: {first.reason}" + (f" (and {more} more criteria)" if more else "")
+    return f"{first.title}: {first.reason}" + (f" (and {more} more)" if more else "")

@@ -120,7 +120,8 @@ def _rule(rule: dict[str, Json], group: str, *, flat: bool) -> Json:
     else:
         known = ("actionType", "matches", "description")
         fields["matches"] = literal(rule["matches"]) if "matches" in rule else {}
-        if "description" in rule:
+        # Flattened, the description is the criterion's.
+        if "description" in rule and not flat:
             fields["description"] = rule["description"]
     return fields if flat else _kept(rule, known, fields)
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from tracedance_sdk.grading.action_pattern import ActionPattern
 from tracedance_sdk.grading.criterion import Criterion
-from tracedance_sdk.grading.grades import Finding
+from tracedance_sdk.grading.grades import Finding, counted
 from tracedance_sdk.grading.matching import Answer
 from tracedance_sdk.grading.run_view import RunView
 from tracedance_sdk.grading.sequences import assign
@@ -40,7 +40,8 @@ class Trajectory(Criterion):
 
     def passing_text(self, run: RunView) -> str:
         """Return which way the mode points."""
-        return f"{self.mode}: {MEANINGS[self.mode]} ({len(run.actions)} actions)"
+        n_actions = counted(len(run.actions), "action")
+        return f"{self.mode}: {MEANINGS[self.mode]} ({n_actions})"
 
     def findings(self, run: RunView) -> Iterator[Finding]:
         """Yield what is missing from the run, and what is beyond the reference."""

@@ -124,7 +124,9 @@ class _Reader:
         self._n_values += 1
         if self._n_values > MOST_VALUES:
             raise _Stop(Problem(f"more than {MOST_VALUES:,} values, aliases written out", "$"))
-        if depth > MAX_DEPTH or id(node) in self._open:
+        if id(node) in self._open:
+            raise _Stop(Problem("an alias stands inside what it is an alias of", path[:200]))
+        if depth > MAX_DEPTH:
             raise _Stop(Problem(f"nested deeper than {MAX_DEPTH} levels", path[:200]))
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, path)
