@@ -48,8 +48,8 @@ class AsyncCounter(Counter):
         return dict(self.state)
 
 
-def add(id: str, by: int) -> dict[str, Any]:
-    return {"id": id, "type": "add", "input": {"by": by}}
+def add(action_id: str, by: int) -> dict[str, Any]:
+    return {"id": action_id, "type": "add", "input": {"by": by}}
 
 
 def test_actions_are_calls_and_the_environments_result_is_returned_unchanged() -> None:

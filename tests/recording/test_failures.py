@@ -226,12 +226,11 @@ def test_tasks_of_a_group_that_fails_are_each_recorded() -> None:
         return n
 
     async def main() -> None:
-        with pytest.raises(ExceptionGroup):
-            async with asyncio.TaskGroup() as group:
-                for n in range(3):
-                    group.create_task(work(n))
+        async with asyncio.TaskGroup() as group:
+            for n in range(3):
+                group.create_task(work(n))
 
-    with TraceRecorder() as recorder:
+    with TraceRecorder() as recorder, pytest.raises(ExceptionGroup):
         asyncio.run(main())
 
     errors = [call.result and call.result.error for call in recorder.trace.calls]

@@ -362,7 +362,7 @@ def test_decorated_tools_become_tool_definitions() -> None:
 
 def test_what_is_not_callable_is_refused_where_it_is_decorated() -> None:
     with pytest.raises(InvalidOption, match="3 is not callable"):
-        tool(3)  # type: ignore[arg-type]
+        tool(3)  # type: ignore[call-overload]
     with pytest.raises(InvalidOption, match="max_items=-1 is negative"):
         tool(max_items=-1)
 

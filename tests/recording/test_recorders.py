@@ -1,4 +1,4 @@
-"""Recorders after, inside and beside each other; agents; what is asked of a recorder out of turn."""
+"""Recorders after, inside and beside each other; agents; recorders used out of turn."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_a_thousand_recorders_in_a_row_share_one_journal_and_at_most_one_thread(
 def test_three_sub_agents_two_at_once_keep_their_parents_and_calls_apart() -> None:
     async def main() -> TraceRecorder:
         async with TraceRecorder(agent="lead") as recorder:
-            assert await asyncio.gather(ask("a"), ask("b")) == ["a", "b"]
+            assert list(await asyncio.gather(ask("a"), ask("b"))) == ["a", "b"]
             assert await ask("c") == "c"
         return recorder
 

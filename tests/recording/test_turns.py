@@ -23,8 +23,8 @@ def look(what: str) -> str:
     return what
 
 
-def asked(id: str | None, name: str, **arguments: Any) -> dict[str, Any]:
-    return {"id": id, "name": name, "arguments": arguments}
+def asked(call_id: str | None, name: str, **arguments: Any) -> dict[str, Any]:
+    return {"id": call_id, "name": name, "arguments": arguments}
 
 
 def outline(trace: Trace) -> list[Any]:

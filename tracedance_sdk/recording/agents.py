@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from tracedance_sdk.errors import InvalidOption, TraceDanceError
 from tracedance_sdk.recording.dispatching import Dispatcher
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
     from tracedance_sdk.recording.scopes import Tokens
     from tracedance_sdk.trace import ToolDefinition
 
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 @overload
-def agent(function: Callable[_P, _T], /) -> Callable[_P, _T]: ...
+def agent(function: _F, /) -> _F: ...
 
 
 @overload
@@ -49,7 +48,7 @@ def agent(
     session_id: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     durability: Durability | None = None,
-) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]: ...
+) -> Callable[[_F], _F]: ...
 
 
 def agent(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:

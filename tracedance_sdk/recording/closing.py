@@ -26,7 +26,7 @@ class CloseSummary(NamedTuple):
         unattributed: Calls that may have been this run's and joined none, by reason.
         faults: Faults of the recorder itself, by place and error type.
         journal: Folder of the journal; None without one.
-        head: Hash of the journal's last line, for ``verify --expect``; None without a journal.
+        head: Hash of the journal's last line so far, for ``verify --expect``; None without one.
     """
 
     written: int
@@ -54,7 +54,7 @@ def root_span(
     attributes = run.stubbed(
         run_end_attributes(
             final_state=None if state is None else run.text(state),
-            outcome=run.text(freeze(outcome)) if outcome else None,
+            outcome=freeze(outcome).decode() if outcome else None,
             waiting=waiting,
         )
     )
@@ -73,7 +73,7 @@ def root_span(
         run.start_ns,
         max(time_ns(), run.start_ns),
         {**run.attributes, **attributes},
-        None if error is None else run.words(str(error.get("message", ""))),
+        None if error is None else str(error.get("message", "")),
         identity.links,
     )
 
@@ -88,4 +88,5 @@ def summary_of(run: Run) -> CloseSummary:
         unattributed=dict(run.unattributed),
         faults=dict(run.faults),
         journal=None if journal is None else str(journal.folder),
+        head=None if journal is None else journal.summary().head,
     )

@@ -175,7 +175,7 @@ class Life:
         except ValidationError as error:
             raise invalid_trace(error, "outcome") from error
         if self.current.is_open:
-            self.outcome |= orjson.loads(self.current.masked(freeze(given)))
+            self.outcome |= _masked_outcome(self.current, given)
 
     def scope(self) -> Scope:
         """Return the current scope if it is of this run, else the run itself."""
@@ -239,6 +239,15 @@ class Life:
     def _root(self, state: bytes | None) -> SpanRecord:
         waiting = [] if self.turns is None else self.turns.waiting
         return root_span(self.opened, state=state, outcome=self.outcome, waiting=waiting)
+
+
+def _masked_outcome(run: Run, given: dict[str, Any]) -> dict[str, Any]:
+    document: dict[str, Any] = orjson.loads(freeze(given))
+    if "details" in document:
+        document["details"] = run.masked_object(document["details"])
+    if "error" in document:
+        document["error"] |= {"message": run.words(document["error"].get("message", ""))}
+    return document
 
 
 def _spans(provider: Any, outer: Scope | None, *, with_content: bool) -> ProviderSpans | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import orjson
@@ -13,7 +13,10 @@ from tracedance_sdk.recording.identifiers import new_call_id
 from tracedance_sdk.recording.values import freeze
 from tracedance_sdk.trace import (
     UNKNOWN,
+    Call,
     Json,
+    Media,
+    Part,
     Record,
     Request,
     Role,
@@ -68,12 +71,49 @@ def turn_of(data: bytes) -> Turn:
         raise invalid_trace(error, "turn") from error
 
 
+def masked_turn(turn: Turn, mask: Callable[[Json], Json]) -> Turn:
+    """Return the turn with everything that was said in it masked; its structure stays.
+
+    Args:
+        turn: The turn as reported.
+        mask: Masks a JSON value; text stays text.
+    """
+    return turn.model_copy(
+        update={
+            "content": tuple(_masked_part(part, mask) for part in turn.content),
+            "calls": tuple(_masked_call(call, mask) for call in turn.calls),
+            "settings": _masked_settings(turn.settings, mask),
+        }
+    )
+
+
 def requests_of(data: bytes) -> list[Request]:
     """Return what a turn's document asks for, for binding."""
     return [
         Request(call["id"], call["name"], call_key(call["name"], call.get("arguments")))
         for call in orjson.loads(data)["calls"]
     ]
+
+
+def _masked_part(part: Part, mask: Callable[[Json], Json]) -> Part:
+    if isinstance(part, Media):
+        uri = None if part.uri is None else mask(part.uri)
+        data = part.data if part.data is UNKNOWN else mask(part.data)
+        return part.model_copy(update={"uri": uri, "data": data})
+    return part.model_copy(update={"text": mask(part.text)})
+
+
+def _masked_call(call: Call, mask: Callable[[Json], Json]) -> Call:
+    raw = None if call.raw_arguments is None else mask(call.raw_arguments)
+    arguments = call.arguments if call.arguments is UNKNOWN else mask(call.arguments)
+    return call.model_copy(update={"arguments": arguments, "raw_arguments": raw})
+
+
+def _masked_settings(
+    settings: dict[str, Json] | None, mask: Callable[[Json], Json]
+) -> dict[str, Json] | None:
+    masked = None if settings is None else mask(settings)
+    return masked if isinstance(masked, dict) else None
 
 
 def _listed(content: object) -> list[object]:

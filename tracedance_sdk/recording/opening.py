@@ -122,6 +122,7 @@ def tools_text(run: Run) -> str | None:
 def _attributes(run: Run, description: Description, state: bytes | None) -> Attributes:
     identity = run.identity
     prompt = description.system_prompt
+    metadata = run.masked_object(description.metadata)
     return run.stubbed(
         run_attributes(
             trace_id=identity.trace_id,
@@ -134,7 +135,7 @@ def _attributes(run: Run, description: Description, state: bytes | None) -> Attr
             parent_call_id=identity.parent_call_id,
             system_prompt=None if prompt is None else run.words(prompt),
             tools=tools_text(run),
-            metadata=run.text(freeze(description.metadata)) if description.metadata else None,
+            metadata=freeze(metadata).decode() if metadata else None,
             initial_state=None if state is None else run.text(state),
         )
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
@@ -16,6 +16,7 @@ from tracedance_sdk.recording.ledger import Ledger
 from tracedance_sdk.recording.scopes import Scope, open_runs
 from tracedance_sdk.recording.tallies import Tally
 from tracedance_sdk.recording.values import freeze
+from tracedance_sdk.trace import Json
 
 if TYPE_CHECKING:
     from tracedance_sdk.recording.pipeline import Pipeline
@@ -173,7 +174,16 @@ class Run:
 
     def words(self, text: str) -> str:
         """Return plain text (a message, a name, a prompt) with its secrets masked."""
-        return str(orjson.loads(self.masked(freeze(text))))
+        return str(self.masked_value(text))
+
+    def masked_value(self, value: object) -> Json:
+        """Return a value as JSON with its secrets masked."""
+        return orjson.loads(self.masked(freeze(value)))
+
+    def masked_object(self, value: Mapping[str, object]) -> dict[str, Json]:
+        """Return an object with its secrets masked; empty when the redactor left none of it."""
+        found = self.masked_value(value)
+        return found if isinstance(found, dict) else {}
 
     def _as_blob(self, data: bytes) -> str:
         digest = GUARD.attempt("blob", self.faults, self.evidence.put_blob, data)

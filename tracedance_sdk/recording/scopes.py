@@ -63,6 +63,9 @@ class Scope:
             pass
         if otel is not None and self.run.spans is not None:
             self.run.spans.detach(otel)
+        if not self.run.is_open:
+            # The run was closed meanwhile; what comes next belongs to the one around it.
+            CURRENT.set(enclosing_open_scope(CURRENT.get()))
 
 
 CURRENT: Final[ContextVar[Scope | None]] = ContextVar("tracedance_scope", default=None)

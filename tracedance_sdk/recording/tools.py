@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import partial
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.recording.arguments import ArgumentPlan
@@ -20,12 +20,11 @@ from tracedance_sdk.recording.wrappers import Recorded
 if TYPE_CHECKING:
     from tracedance_sdk.trace import Effect, Json, Kind
 
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 @overload
-def tool(function: Callable[_P, _T], /) -> Callable[_P, _T]: ...
+def tool(function: _F, /) -> _F: ...
 
 
 @overload
@@ -37,7 +36,7 @@ def tool(
     ignore: Collection[str] = (),
     reduce: Reduce | None = None,
     max_items: int = 1000,
-) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]: ...
+) -> Callable[[_F], _F]: ...
 
 
 def tool(

@@ -35,13 +35,18 @@ class TurnLog:
             InvalidOption: A role or call that cannot be used.
             InvalidTrace: Another field of a wrong type.
         """
-        from tracedance_sdk.recording.messages import requests_of, turn_document, turn_of
+        from tracedance_sdk.recording.messages import (
+            masked_turn,
+            requests_of,
+            turn_document,
+            turn_of,
+        )
 
         if facts.get("started_at") is None:
             facts["started_at"] = datetime.now(UTC)
         data = turn_document(role, content, calls, **facts)
         requests = requests_of(data)
-        turn = turn_of(self._run.masked(data))
+        turn = masked_turn(turn_of(data), self._run.masked_value)
         index = self._run.ledger.add_turn(turn.role, requests)
         turn = turn.model_copy(update={"index": index})
         GUARD.attempt("turn", self._run.faults, self._write, turn)
