@@ -99,6 +99,20 @@ SETTINGS: Final[Mapping[str, Setting]] = {
             "OpenTelemetry's endpoint for spans; set, spans are exported to it.",
         ),
         Setting(
+            "otel_disabled",
+            "OTEL_SDK_DISABLED",
+            "false",
+            "flag",
+            "OpenTelemetry's main switch; on, no endpoint variable asks for export.",
+        ),
+        Setting(
+            "otel_traces_exporter",
+            "OTEL_TRACES_EXPORTER",
+            None,
+            "text",
+            "OpenTelemetry's choice of exporter; with none, no endpoint variable asks for export.",
+        ),
+        Setting(
             "otlp_protocol",
             "OTEL_EXPORTER_OTLP_PROTOCOL",
             "http/protobuf",

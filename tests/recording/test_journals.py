@@ -195,6 +195,37 @@ def test_a_forked_process_writes_a_file_of_its_own_for_the_same_run(tmp_path: Pa
     assert traces_on_disk(tmp_path) == [trace]
 
 
+def test_a_fork_that_leaves_through_the_statement_does_not_end_the_run(tmp_path: Path) -> None:
+    run_program(
+        """
+        import os, sys
+        from tracedance_sdk import TraceRecorder, tool
+
+        @tool
+        def act(who):
+            return who
+
+        with TraceRecorder(journal=sys.argv[1]) as recorder:
+            act("before")
+            child = os.fork()
+            if child == 0:
+                act("child")
+                sys.exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+            act("after")
+        assert len(recorder.trace.calls) == 3
+        """,
+        tmp_path,
+    )
+
+    (trace,) = traces_on_disk(tmp_path)
+    assert [call.arguments["who"] for call in trace.calls] == ["before", "child", "after"]
+    assert trace.outcome is not None
+    assert trace.outcome.ended is True
+    roots = [r for r in on_disk(tmp_path) if isinstance(r, SpanRecord) and r.parent_id is None]
+    assert len(roots) == 1
+
+
 def run_program(source: str, *arguments: Any) -> None:
     result = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(source), *map(str, arguments)],

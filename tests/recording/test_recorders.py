@@ -263,6 +263,8 @@ def test_a_recorder_is_opened_once_and_used_while_open() -> None:
         ({"tracer_provider": 3}, r"tracer_provider=3 has no get_tracer\(\)"),
         ({"agent": 3}, "agent=3 is neither a name nor an Agent"),
         ({"task_id": 3}, "task_id=3 is no text"),
+        ({"tools": {"name": "x"}}, r"tools=.* is no list of tool definitions"),
+        ({"metadata": [1]}, r"metadata=\[1\] is no mapping"),
         ({"tools": [{"description": "nameless"}]}, r"tools\[0\]=.* is no tool definition"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",

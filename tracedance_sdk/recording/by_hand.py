@@ -106,9 +106,11 @@ class HandCall:
     ) -> None:
         self._operation.leave(self._tokens)
         if self._call is not None:
-            if error is None:
-                await self._call.observe()
-            GUARD.attempt("end", self._run.faults, self._end, self._call, error)
+            try:
+                if error is None:
+                    await self._call.observe()
+            finally:
+                GUARD.attempt("end", self._run.faults, self._end, self._call, error)
 
     @property
     def _operation(self) -> Operation:

@@ -47,7 +47,11 @@ class OpenCall(Scope):
             self.span_id = new_span_id()
         else:
             self.span = run.spans.start(
-                f"execute_tool {name}", attributes, parent, self._start_ns, INTERNAL
+                f"execute_tool {name}",
+                attributes,
+                parent=parent,
+                start_ns=self._start_ns,
+                kind=INTERNAL,
             )
             self.span_id = run.spans.span_id(self.span)
         run.write(

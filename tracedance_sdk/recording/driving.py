@@ -77,16 +77,20 @@ async def await_in(begin: Callable[[], Operation], body: Callable[[], Awaitable[
         value = await body()
     except Exception as error:
         operation.leave(tokens)
-        await operation.observe()
-        operation.fail(error)
+        try:
+            await operation.observe()
+        finally:
+            operation.fail(error)
         raise
     except BaseException as error:
         operation.leave(tokens)
         operation.fail(error)
         raise
     operation.leave(tokens)
-    await operation.observe()
-    operation.succeed(value)
+    try:
+        await operation.observe()
+    finally:
+        operation.succeed(value)
     return value
 
 
@@ -131,8 +135,10 @@ async def iterate_async_in(
             item = await (body.asend(sent) if thrown is None else body.athrow(thrown))
         except StopAsyncIteration:
             operation.leave(tokens)
-            await operation.observe()
-            operation.exhaust()
+            try:
+                await operation.observe()
+            finally:
+                operation.exhaust()
             return
         except BaseException as error:
             operation.leave(tokens)

@@ -33,7 +33,7 @@ class Environment(Protocol):
         """Return a copy of the state, as JSON."""
 
 
-def execute_action(run: Run, environment: Any, action: Any) -> Any:
+def execute_action(run: Run, environment: Any, *, action: Any) -> Any:
     """Do an action in the environment and record it.
 
     A result that has a ``success`` is read as ``{success, output?, error?}``; any other is the
@@ -67,10 +67,10 @@ def execute_action(run: Run, environment: Any, action: Any) -> Any:
         form=OpenCall,
         call_id=call_id,
     )
-    return _execute(run, call, environment, action)
+    return _execute(run, call, environment=environment, action=action)
 
 
-def _execute(run: Run, call: OpenCall | None, environment: Any, action: Any) -> Any:
+def _execute(run: Run, call: OpenCall | None, *, environment: Any, action: Any) -> Any:
     operation = call or UNRECORDED
     tokens = operation.enter()
     try:
@@ -81,13 +81,13 @@ def _execute(run: Run, call: OpenCall | None, environment: Any, action: Any) -> 
         raise
     operation.leave(tokens)
     if inspect.isawaitable(result):
-        return _await_result(run, call, result)
+        return _await_result(run, call, awaitable=result)
     if call is not None:
         GUARD.attempt("result", run.faults, _end, call, result)
     return result
 
 
-async def _await_result(run: Run, call: OpenCall | None, awaitable: Awaitable[Any]) -> Any:
+async def _await_result(run: Run, call: OpenCall | None, *, awaitable: Awaitable[Any]) -> Any:
     operation = call or UNRECORDED
     tokens = operation.enter()
     try:
@@ -97,9 +97,11 @@ async def _await_result(run: Run, call: OpenCall | None, awaitable: Awaitable[An
         operation.fail(error)
         raise
     operation.leave(tokens)
-    await operation.observe()
-    if call is not None:
-        GUARD.attempt("result", run.faults, _end, call, result)
+    try:
+        await operation.observe()
+    finally:
+        if call is not None:
+            GUARD.attempt("result", run.faults, _end, call, result)
     return result
 
 

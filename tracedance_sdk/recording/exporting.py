@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -68,6 +69,11 @@ class CountingExporter(SpanExporter):
         self._count(spans, failed)
         return result
 
+    def start_afresh_in_child(self) -> None:
+        """Wait for nothing, whatever the lock was doing in the parent process."""
+        self._lock = threading.Lock()
+        self._waiting = WeakKeyDictionary()
+
     def shutdown(self) -> None:
         """Shut the exporter down, if it is ours."""
         if self._owned:
@@ -96,8 +102,7 @@ class Export:
 
     def __init__(self, exporter: Any, *, owned: bool, with_content: bool) -> None:
         self._counting = CountingExporter(exporter, owned=owned)
-        # Without a provider given, the processor would look up the global one.
-        self._processor = BatchSpanProcessor(self._counting, meter_provider=NoOpMeterProvider())
+        self._processor = BatchSpanProcessor(self._counting, **_metered_by_nobody())
         self._with_content = with_content
         self._resource = Resource.create()
         self._scope = InstrumentationScope(SCOPE, None, SCHEMA_URL, SCOPE_ATTRIBUTES)
@@ -142,6 +147,10 @@ class Export:
         self._start("close", self._processor.shutdown, done.set)
         done.wait(PATIENCE_SECONDS)
 
+    def start_afresh_in_child(self) -> None:
+        """Leave what waits to the process this one was forked from, as the processor does."""
+        self._counting.start_afresh_in_child()
+
     def _start(self, what: str, work: Callable[[], object], then: Callable[[], object]) -> None:
         """Do in a thread what the processor itself would do without any limit of time."""
 
@@ -152,6 +161,13 @@ class Export:
                 then()
 
         threading.Thread(target=both, name=f"tracedance-{what}", daemon=True).start()
+
+
+def _metered_by_nobody() -> dict[str, Any]:
+    """Keep a processor that measures itself from looking up the global meter provider."""
+    if "meter_provider" in inspect.signature(BatchSpanProcessor).parameters:
+        return {"meter_provider": NoOpMeterProvider()}
+    return {}
 
 
 def _tell(loop: asyncio.AbstractEventLoop, done: asyncio.Event) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -42,7 +43,9 @@ class Life:
         self._plan = plan
         self._pipeline: Pipeline | None = None
         self._early_faults: Counter[str] = Counter()
+        self._process = 0
         self._otel_before: Any = None
+        self._made: tuple[int, Trace] | None = None
         self.run: Run | None = None
         self.turns: TurnLog | None = None
         self.outcome: dict[str, Any] = {}
@@ -94,7 +97,7 @@ class Life:
             # No journal can be kept there; what happens is still recorded, in memory.
             GUARD.note("journal", self._early_faults, error)
             pipeline = acquire_pipeline(options._replace(journal=None))
-        self._pipeline = pipeline
+        self._pipeline, self._process = pipeline, os.getpid()
         around = None if outer is None else outer.run.description
         description = self._plan.description.within(around, defaults)
         run = open_run(description, pipeline, outer=outer, spans=spans, state=state)
@@ -141,6 +144,9 @@ class Life:
         if self._pipeline is None:
             return
         pipeline, self._pipeline = self._pipeline, None
+        if os.getpid() != self._process:
+            # A fork left through the recorder's statement; the run goes on where it began.
+            return
         if error is not None:
             failure = describe(error, run.faults)
             said = {"type": failure.type, "message": run.words(failure.message)}
@@ -150,7 +156,7 @@ class Life:
         if record is not None:
             run.write_span(record)
             if run.spans is not None:
-                run.spans.end(run.root.span, record)
+                GUARD.attempt("end", run.faults, run.spans.end, run.root.span, record)
         release_pipeline(pipeline)
 
     def _give_up(self) -> None:
@@ -219,9 +225,13 @@ class Life:
         from tracedance_sdk.recording.reading import trace_of
 
         run = self.opened
-        if not run.is_open:
+        if run.is_open:
+            return trace_of(run, self._root(self.read_state()))
+        if run.pipeline.journal is not None:
             return trace_of(run)
-        return trace_of(run, self._root(self.read_state()))
+        if self._made is None or self._made[0] != run.written:
+            self._made = run.written, trace_of(run)
+        return self._made[1]
 
     def summary(self) -> CloseSummary:
         """Return what became of the records so far."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracedance_sdk.journal import INTERNAL, Attributes, EventRecord, Link
 from tracedance_sdk.otel import RUN_START, run_attributes
+from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.identifiers import new_span_id, new_trace_id
 from tracedance_sdk.recording.pipeline import Pipeline
 from tracedance_sdk.recording.plans import Description
@@ -48,7 +49,13 @@ def open_run(
         identity = _isolated(trace_id, outer)
     else:
         about = run_attributes(trace_id=trace_id, agent_name=description.agent)
-        span = spans.start(f"invoke_agent {description.agent}", about, outer, start_ns, INTERNAL)
+        span = spans.start(
+            f"invoke_agent {description.agent}",
+            about,
+            parent=outer,
+            start_ns=start_ns,
+            kind=INTERNAL,
+        )
         identity = _nested(trace_id, outer, spans, span)
     run = Run(
         identity,
@@ -59,7 +66,8 @@ def open_run(
         spans=spans,
         span=span,
     )
-    run.attributes = _attributes(run, description, state)
+    bare = run_attributes(trace_id=trace_id, agent_name=description.agent)
+    run.attributes = GUARD.attempt("open", run.faults, _attributes, run, description, state) or bare
     run.write(
         EventRecord(
             RUN_START,

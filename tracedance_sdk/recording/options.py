@@ -71,7 +71,9 @@ def pipeline_options(
         inherited = {
             "journal": _folder(_first(defaults.get("journal"), read_text("journal"))),
             "durability": _first(defaults.get("durability"), read_text("durability")),
-            "exporter": _exporter(_first(defaults.get("exporter"), _exporter_asked_for(isolated))),
+            "exporter": _exporter(
+                _first(defaults.get("exporter"), _exporter_asked_for(isolated=isolated))
+            ),
             "redaction": _first(defaults.get("redaction"), read_setting("redaction")),
             "exports_content": _exports_content(defaults.get("content")),
         }
@@ -102,6 +104,9 @@ def check_options(given: Mapping[str, Any]) -> None:
         raise InvalidOption(f"content={given['content']!r} is neither 'on' nor 'off'")
     if given.get("state_changes") not in (None, "per_call"):
         raise InvalidOption(f"state_changes={given['state_changes']!r} is not 'per_call'")
+    metadata = given.get("metadata")
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise InvalidOption(f"metadata={metadata!r} is no mapping of names to values")
     provider = given.get("tracer_provider")
     if provider is not None and not callable(getattr(provider, "get_tracer", None)):
         raise InvalidOption(f"tracer_provider={provider!r} has no get_tracer()")
@@ -135,12 +140,14 @@ def _exporter(exporter: Any) -> Any:
     )
 
 
-def _exporter_asked_for(isolated: bool) -> Any:  # one obvious argument
+def _exporter_asked_for(*, isolated: bool) -> Any:
     if not isolated:
         return None
     named = read_text("exporter")
     if named is not None:
         return named
+    if read_setting("otel_disabled") or read_text("otel_traces_exporter") == "none":
+        return None
     asked = read_text("otlp_traces_endpoint") or read_text("otlp_endpoint")
     return "otlp" if asked else None
 

@@ -45,6 +45,9 @@ class Pipeline:
             return MemoryEvidence()
         return JournalEvidence(self.journal, otel_trace_id)
 
+    def start_afresh_in_child(self) -> None:
+        """Do nothing: the journal parts from its parent by itself, and exports are pooled."""
+
     def close(self) -> None:
         """Close the journal, and give the exporter back to those who share it."""
         try:

@@ -85,6 +85,8 @@ def describe_run(
 def _definitions(
     tools: Iterable[ToolDefinition | Mapping[str, Any]],
 ) -> tuple[ToolDefinition, ...]:
+    if isinstance(tools, (str, Mapping)) or not isinstance(tools, Iterable):
+        raise InvalidOption(f"tools={tools!r} is no list of tool definitions")
     listed = tuple(tools)
     if not listed:
         return ()
@@ -143,7 +145,14 @@ def plan_run(
         "content": content,
         "durability": durability,
     }
-    check_options({**pipeline, "tracer_provider": tracer_provider, "state_changes": state_changes})
+    check_options(
+        {
+            **pipeline,
+            "tracer_provider": tracer_provider,
+            "state_changes": state_changes,
+            "metadata": metadata,
+        }
+    )
     return Plan(
         description=describe_run(
             agent=agent,

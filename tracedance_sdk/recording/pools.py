@@ -23,6 +23,9 @@ class Closable(Protocol):
     def close(self) -> None:
         """Give everything back."""
 
+    def start_afresh_in_child(self) -> None:
+        """Become usable in a forked process."""
+
 
 _T = TypeVar("_T", bound=Closable)
 
@@ -66,6 +69,8 @@ class SharedPool(Generic[_T]):
     def start_afresh_in_child(self) -> None:
         """Become usable in a forked process, whatever the lock was doing in its parent."""
         self._lock = threading.Lock()
+        for thing in self._open.values():
+            thing.start_afresh_in_child()
 
     def _forget(self, key: Hashable) -> _T:
         self._users.pop(key, None)

@@ -38,7 +38,13 @@ class ProviderSpans:
         self._with_content = with_content
 
     def start(
-        self, name: str, attributes: Attributes, parent: Scope | None, start_ns: int, kind: int
+        self,
+        name: str,
+        attributes: Attributes,
+        *,
+        parent: Scope | None,
+        start_ns: int,
+        kind: int,
     ) -> Span:
         """Return a started span, with what samplers look at.
 

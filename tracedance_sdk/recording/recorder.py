@@ -174,7 +174,7 @@ class TraceRecorder:
             RecorderError: The recorder is not open, or has no environment.
             InvalidOption: The action has no type, or its id was used before in this run.
         """
-        return execute_action(self._life.current, self._environment, action)
+        return execute_action(self._life.current, self._environment, action=action)
 
     def call(
         self,

@@ -59,8 +59,8 @@ class TurnLog:
             span_id = run.identity.span_id
             run.write(EventRecord(TURN, run.otel_trace_id, span_id, time_ns(), attributes))
             return
-        attributes = run.stubbed(turn_attributes(turn, before=self.waiting))
-        self.waiting = []
+        before, self.waiting = self.waiting, []
+        attributes = run.stubbed(turn_attributes(turn, before=before))
         self._write_chat(turn, attributes)
 
     def _write_chat(self, turn: Turn, attributes: Attributes) -> None:
@@ -70,7 +70,9 @@ class TurnLog:
         name = CHAT if turn.model is None else f"{CHAT} {turn.model}"
         span: Any = None
         if run.spans is not None:
-            span = run.spans.start(name, attributes, run.root, start_ns, CLIENT)
+            span = run.spans.start(
+                name, attributes, parent=run.root, start_ns=start_ns, kind=CLIENT
+            )
         record = SpanRecord(
             name,
             run.otel_trace_id,
@@ -87,4 +89,4 @@ class TurnLog:
 
 
 def _ns(moment: datetime | None) -> int:
-    return time_ns() if moment is None else int(moment.timestamp() * 1e6) * 1000
+    return time_ns() if moment is None else round(moment.timestamp() * 1e6) * 1000
