@@ -8,7 +8,7 @@ from pydantic import ValidatorFunctionWrapHandler, model_validator
 
 from tracedance_sdk.grading.criterion import Flag, SpecPart
 from tracedance_sdk.grading.expected import Expected
-from tracedance_sdk.grading.matching import Answer, answer, both, differences
+from tracedance_sdk.grading.matching import Answer, both
 from tracedance_sdk.grading.run_view import RunView
 from tracedance_sdk.trace import Call
 
@@ -82,7 +82,7 @@ def input_fits(call: Call, expected: Expected) -> Answer:
     """Whether a call has these inputs, and perhaps more; an empty object is met by every call."""
     if expected.source == {}:
         return True
-    return answer(differences(call.arguments, expected.compiled, mode="input"))
+    return expected.holds(call.arguments, mode="input")
 
 
 def succeeded(call: Call) -> Answer:

@@ -8,14 +8,7 @@ from typing import Any, Final
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
 
-from tracedance_sdk.grading.matching import (
-    Answer,
-    Difference,
-    Mode,
-    answer,
-    differences,
-    plain_answer,
-)
+from tracedance_sdk.grading.matching import Answer, Difference, Mode, differences, holds
 from tracedance_sdk.grading.predicates import Malformed, compile_expected
 from tracedance_sdk.trace import Json, same_json
 
@@ -49,8 +42,7 @@ class Expected:
 
     def holds(self, actual: Json, *, mode: Mode = "partial") -> Answer:
         """Whether a value is as expected; None where the evidence does not tell."""
-        plain = plain_answer(actual, self.compiled)
-        return answer(self.differences(actual, mode=mode)) if plain is None else plain
+        return holds(actual, self.compiled, mode=mode)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Expected) and same_json(self.source, other.source)
