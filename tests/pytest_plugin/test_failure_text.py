@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.grading import TaskSpec, Verdict
 from tracedance_sdk.pytest_plugin import assert_passes
 from tracedance_sdk.trace import UNKNOWN, Call, Json, Result, Trace, Turn
+
+PAGE = Path(__file__).parents[2] / "docs" / "pytest.md"
 
 Step = tuple[str, dict[str, Any]]
 
@@ -110,6 +113,15 @@ state (- expected, + found)
 trace kept: RUN/TEST.json
 look at it: tracedance show RUN/TEST.json\
 """)
+
+
+def test_the_page_about_pytest_shows_what_is_said() -> None:
+    steps = [*DONE[:3], ("select_contact", {"name": "John"}), *DONE[4:]]
+    state = {"email": {"recipient": "John", "sent": True}, "folders": {"drafts": 0}}
+
+    said = why(run(steps, final_state=state)).partition("trace kept:")[0]
+
+    assert f"AssertionError: {said}" in PAGE.read_text()
 
 
 def test_a_mistake_that_was_repaired_is_the_only_call_shown() -> None:

@@ -36,7 +36,7 @@ def file_stem(node_id: str) -> str:
 
     Example:
         >>> file_stem("tests/test_mail.py::test_send[to=../ada]")
-        'test_mail.py-test_send-to-..-ada-f2c6a3ba'
+        'test_mail.py-test_send-to-..-ada-889b9344'
     """
     path, colons, rest = node_id.partition("::")
     shown = _ODD.sub("-", path.rpartition("/")[2] + colons + rest).strip("-.")
