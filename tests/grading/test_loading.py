@@ -456,3 +456,11 @@ def test_graders_of_installed_packages_are_found_by_type() -> None:
         )
     finally:
         plugin_graders.grader_types.cache_clear()
+
+
+def test_a_changed_copy_forgets_what_was_worked_out_from_the_original() -> None:
+    spec = TaskSpec.model_validate({"id": "t", "criteria": [{"type": "idempotence"}]})
+    known = (spec.digest, spec.listed(), spec.final_states)
+    other = spec.model_copy(update={"criteria": ()})
+    assert (other.listed(), other.digest == known[0]) == ((), False)
+    assert (spec.digest, spec.listed(), spec.final_states) == known

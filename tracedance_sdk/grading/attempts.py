@@ -13,7 +13,6 @@ from tracedance_sdk.grading.repeats import (
     TransientErrors,
     failed,
     is_transient,
-    key_of,
     same_call,
 )
 from tracedance_sdk.grading.run_view import RunView
@@ -44,7 +43,7 @@ class Recovery(Criterion):
             if meant is False:
                 continue
             retried = is_transient(call, self.transient_errors)
-            answers = (either((contrary(same_call(call, item)), retried)) for item in later)
+            answers = (either((contrary(same_call(call, item, run)), retried)) for item in later)
             unmet = both((meant, contrary(either(answers))))
             if unmet is not False:
                 yield Finding(
@@ -79,7 +78,7 @@ class Idempotence(Criterion):
 
     def findings(self, run: RunView) -> Iterator[Finding]:
         """Yield each action that is, or may be, a repetition."""
-        earlier = _Earlier()
+        earlier = _Earlier(run)
         for call in run.actions:
             first, repeated = earlier.find(call)
             earlier.add(call)
@@ -98,13 +97,14 @@ class Idempotence(Criterion):
 class _Earlier:
     """The actions so far, by name, and by key where their arguments are observed."""
 
-    def __init__(self) -> None:
+    def __init__(self, run: RunView) -> None:
+        self._run = run
         self._by_key: dict[str, list[Call]] = {}
         self._by_name: dict[str, list[Call]] = {}
         self._veiled: dict[str, list[Call]] = {}
 
     def add(self, call: Call) -> None:
-        key = key_of(call)
+        key = self._run.key(call)
         self._by_name.setdefault(call.name, []).append(call)
         if key is None:
             self._veiled.setdefault(call.name, []).append(call)
@@ -118,14 +118,14 @@ class _Earlier:
 
     def find(self, call: Call) -> tuple[Call | None, Answer]:
         """Return the earlier action that a call repeats, and whether it certainly does."""
-        key = key_of(call)
+        key = self._run.key(call)
         if key is None:
             candidates = self._by_name.get(call.name, [])
         else:
             candidates = self._by_key.get(key, [])[:1] + self._veiled.get(call.name, [])
         maybe: Call | None = None
         for item in candidates:
-            repeated = both((same_call(item, call), succeeded(item)))
+            repeated = both((same_call(item, call, self._run), succeeded(item)))
             if repeated is True:
                 return item, True
             if repeated is None and maybe is None:

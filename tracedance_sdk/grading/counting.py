@@ -12,7 +12,7 @@ from tracedance_sdk.grading.action_pattern import ActionPattern, succeeded
 from tracedance_sdk.grading.criterion import Amount, Count, Criterion, Flag
 from tracedance_sdk.grading.grades import Finding, counted
 from tracedance_sdk.grading.matching import Answer, both, contrary, either
-from tracedance_sdk.grading.repeats import TransientErrors, failed, is_transient, key_of, same_call
+from tracedance_sdk.grading.repeats import TransientErrors, failed, is_transient, same_call
 from tracedance_sdk.grading.run_view import RunView
 from tracedance_sdk.trace import Call, Usage
 
@@ -82,7 +82,7 @@ class _Retries:
     def __init__(self, run: RunView, transient_errors: tuple[str, ...]) -> None:
         self._transient_errors = transient_errors
         self._run = run
-        self._last: dict[str | None, int] = {key_of(c): i for i, c in enumerate(run.actions)}
+        self._last: dict[str | None, int] = {run.key(c): i for i, c in enumerate(run.actions)}
 
     def retried(self, call: Call) -> Answer:
         """Whether a call failed in a way that may be retried, and was."""
@@ -94,12 +94,12 @@ class _Retries:
 
     def _repeated(self, call: Call) -> Answer:
         place = (self._run.number(call) or 0) - 1
-        key = key_of(call)
+        key = self._run.key(call)
         if key is not None and self._last[key] > place:
             return True
         if key is not None and None not in self._last:
             return False
-        return either(same_call(call, later) for later in self._run.actions[place + 1 :])
+        return either(same_call(call, later, self._run) for later in self._run.actions[place + 1 :])
 
 
 class _Spent(NamedTuple):

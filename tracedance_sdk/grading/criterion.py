@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from typing import Annotated, Any, ClassVar
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
     BaseModel,
@@ -78,6 +78,13 @@ class SpecPart(BaseModel):
             if not found:
                 return made
         raise ValidationError.from_exception_data(cls.__name__, found)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy, as pydantic does, without what was worked out from the old fields."""
+        made = super().model_copy(update=update, deep=deep)
+        for name in made.__dict__.keys() - type(self).model_fields.keys():
+            del made.__dict__[name]
+        return made
 
     @model_serializer(mode="wrap")
     def _beside(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

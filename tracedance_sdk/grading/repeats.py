@@ -11,7 +11,8 @@ from pydantic_core import PydanticCustomError
 from tracedance_sdk.grading.action_pattern import succeeded
 from tracedance_sdk.grading.matching import Answer, answer, contrary, differences
 from tracedance_sdk.grading.predicates import compile_regex, glob_regex
-from tracedance_sdk.trace import UNKNOWN, Call, call_key, is_masked
+from tracedance_sdk.grading.run_view import RunView
+from tracedance_sdk.trace import Call
 
 
 def _checked(globs: tuple[str, ...]) -> tuple[str, ...]:
@@ -32,19 +33,11 @@ TransientErrors = Annotated[
 """Globs for the type or the message of errors after which trying again is right."""
 
 
-def key_of(call: Call) -> str | None:
-    """Return the call's canonical key; None where parts of its arguments are not observed."""
-    if call.arguments is UNKNOWN:
-        return None
-    key = call_key(call.name, call.arguments)
-    return None if is_masked(key) or '"$blob"' in key else key
-
-
-def same_call(left: Call, right: Call) -> Answer:
+def same_call(left: Call, right: Call, run: RunView) -> Answer:
     """Whether two calls have the same tool and the same arguments."""
     if left.name != right.name:
         return False
-    keys = key_of(left), key_of(right)
+    keys = run.key(left), run.key(right)
     if None not in keys:
         return keys[0] == keys[1]
     return answer(differences(left.arguments, right.arguments, mode="exact"))

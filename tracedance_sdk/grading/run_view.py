@@ -8,7 +8,7 @@ from typing import Any
 from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.grading.grades import Evidence, shown
 from tracedance_sdk.grading.matching import reported
-from tracedance_sdk.trace import UNKNOWN, Call, Json, Trace, Turn, apply_patch
+from tracedance_sdk.trace import UNKNOWN, Call, Json, Trace, Turn, apply_patch, call_key, is_masked
 
 
 class RunView:
@@ -31,6 +31,7 @@ class RunView:
         known = trace.initial_state is not UNKNOWN
         self.initial_state = trace.initial_state if known else initial_state
         self.final_state = trace.final_state
+        self._keys: dict[int, str | None] = {}
         self._numbers = {call.index: number for number, call in enumerate(self.actions, 1)}
 
     @cached_property
@@ -72,6 +73,12 @@ class RunView:
             **place,
         )
 
+    def key(self, call: Call) -> str | None:
+        """Return the call's canonical key; None where parts of its arguments are not observed."""
+        if call.index not in self._keys:
+            self._keys[call.index] = _key(call)
+        return self._keys[call.index]
+
     def state_before(self, call: Call) -> Json:
         """Return the environment's state when a call began; `UNKNOWN` when not recorded."""
         return self._before.get(call.index, UNKNOWN)
@@ -92,6 +99,13 @@ class RunView:
                 states[call.index] = state
                 state = _applied(state, call)
         return states
+
+
+def _key(call: Call) -> str | None:
+    if call.arguments is UNKNOWN:
+        return None
+    key = call_key(call.name, call.arguments)
+    return None if is_masked(key) or '"$blob"' in key else key
 
 
 def _applied(state: Json, call: Call) -> Json:

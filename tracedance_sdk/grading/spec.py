@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Final
 
@@ -220,7 +219,7 @@ class TaskSpec(SpecPart):
             raise PydanticCustomError("any_of", "{text}", {"text": text})
         return self
 
-    @property
+    @cached_property
     def final_states(self) -> tuple[FinalState, ...]:
         """The final-state criteria that are required to hold."""
         return tuple(
@@ -229,16 +228,22 @@ class TaskSpec(SpecPart):
             if isinstance(criterion, FinalState) and not criterion.negate
         )
 
-    def listed(self) -> Iterator[tuple[str, Dimension, Criterion]]:
-        """Yield ``(id, dimension, criterion)`` in order; ids that are absent are made."""
+    def listed(self) -> tuple[tuple[str, Dimension, Criterion], ...]:
+        """Return ``(id, dimension, criterion)`` in order; ids that are absent are made."""
+        return self._listed
+
+    @cached_property
+    def _listed(self) -> tuple[tuple[str, Dimension, Criterion], ...]:
         named = [
             (dimension, criterion)
             for group, (dimension, _) in self.groups.items()
             for criterion in getattr(self, group)
         ]
         taken = {criterion.id for _, criterion in named}
-        for dimension, criterion in named:
-            yield criterion.id or _free_id(criterion.type, taken), dimension, criterion
+        return tuple(
+            (criterion.id or _free_id(criterion.type, taken), dimension, criterion)
+            for dimension, criterion in named
+        )
 
     @cached_property
     def digest(self) -> str:
