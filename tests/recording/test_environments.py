@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pydantic
 import pytest
 
 from tracedance_sdk.errors import InvalidOption, RecorderError
-from tracedance_sdk.recording import TraceRecorder, tool
+from tracedance_sdk.recording import TraceRecorder, agent, tool
 from tracedance_sdk.trace import UNKNOWN, ErrorInfo, Result
 
 
@@ -168,10 +169,13 @@ class Data:
 
 
 def database(folder: Path) -> tuple[object, Callable[[int], object]]:
-    connection = sqlite3.connect(folder / "state.db", isolation_level=None)
-    connection.execute("create table counter (n integer)")
-    connection.execute("insert into counter values (0)")
-    return folder / "state.db", lambda n: connection.execute("update counter set n = ?", (n,))
+    def run(statement: str, *values: int) -> None:
+        with closing(sqlite3.connect(folder / "state.db", isolation_level=None)) as connection:
+            connection.execute(statement, values)
+
+    run("create table counter (n integer)")
+    run("insert into counter values (0)")
+    return folder / "state.db", lambda n: run("update counter set n = ?", n)
 
 
 def directory(folder: Path) -> tuple[object, Callable[[int], object]]:
@@ -256,6 +260,83 @@ def test_a_state_source_that_fails_leaves_the_state_unknown_and_the_program_alon
     trace = recorder.trace
     assert (trace.initial_state, trace.final_state) == (UNKNOWN, UNKNOWN)
     assert recorder.close().faults == {"state: OSError": 2}
+
+
+def test_tools_that_a_state_source_uses_are_no_calls_of_the_run() -> None:
+    @tool
+    def inspect_mailbox() -> dict[str, int]:
+        return {"mails": 1}
+
+    @tool
+    async def inspect_later() -> dict[str, int]:
+        return {"mails": 1}
+
+    async def main() -> TraceRecorder:
+        async with TraceRecorder(state=inspect_later, state_changes="per_call") as recorder:
+            async with recorder.call("x"):
+                pass
+            with recorder.call("y"):
+                pass
+        return recorder
+
+    with TraceRecorder(state=inspect_mailbox, state_changes="per_call") as recorder:
+        with recorder.call("x"):
+            pass
+        assert recorder.trace.final_state == {"mails": 1}
+
+    assert [call.name for call in recorder.trace.calls] == ["x"]
+    assert recorder.close().unattributed == {}
+    assert [call.name for call in asyncio.run(main()).trace.calls] == ["x", "y"]
+
+
+@pytest.mark.usefixtures("forgiving")
+def test_a_state_source_that_needs_the_blocked_loop_is_given_up_and_not_waited_for_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tracedance_sdk.recording.snapshots.PATIENCE_SECONDS", 0.1)
+
+    async def main() -> TraceRecorder:
+        loop = asyncio.get_running_loop()
+
+        async def snapshot() -> int:
+            answer = asyncio.run_coroutine_threadsafe(asyncio.sleep(0, 1), loop)
+            return await asyncio.wrap_future(answer)
+
+        recorder = TraceRecorder(state=snapshot)
+        with recorder, recorder.call("x"):
+            pass
+        await asyncio.sleep(0.1)
+        return recorder
+
+    recorder = asyncio.run(main())
+
+    assert recorder.trace.initial_state is UNKNOWN
+    assert recorder.close().faults == {"state: TimeoutError": 2}
+
+
+def test_an_agent_awaits_its_state_in_the_loop_it_runs_in() -> None:
+    async def main() -> TraceRecorder:
+        loop = asyncio.get_running_loop()
+
+        async def snapshot() -> bool:
+            await asyncio.sleep(0)
+            return asyncio.get_running_loop() is loop
+
+        @agent(state=snapshot)
+        async def work() -> None: ...
+
+        @agent(state=snapshot)
+        async def stream() -> Any:
+            yield 1
+
+        async with TraceRecorder(state=snapshot) as recorder:
+            await work()
+            assert [n async for n in stream()] == [1]
+        return recorder
+
+    traces = asyncio.run(main()).traces
+
+    assert [(t.initial_state, t.final_state) for t in traces] == [(True, True)] * 3
 
 
 def test_state_read_inside_a_running_loop_from_an_async_source() -> None:

@@ -60,7 +60,7 @@ PLACES = [
     "tracedance_sdk.recording.calls.result_attributes",
     "tracedance_sdk.recording.streams.freeze",
     "tracedance_sdk.recording.runs.Run._keep",
-    "tracedance_sdk.recording.agents.AgentRun.__init__",
+    "tracedance_sdk.recording.lives.open_run",
     "tracedance_sdk.recording.lives.root_span",
     "tracedance_sdk.recording.closing.run_end_attributes",
     "tracedance_sdk.recording.opening.run_attributes",
@@ -115,6 +115,30 @@ def test_a_fault_in_opening_a_run_does_not_stop_the_recorders_statement(
     (call,) = recorder.trace.calls
     assert call.result == Result(ok=True, content=0)
     assert recorder.close().faults == {"end: RuntimeError": 1}
+
+
+@pytest.mark.usefixtures("forgiving")
+def test_a_provider_or_exporter_that_fails_costs_spans_and_not_the_record() -> None:
+    class Provider:
+        def get_tracer(self, *args: Any, **kwargs: Any) -> Any:
+            return self
+
+        def start_span(self, *args: Any, **kwargs: Any) -> Any:
+            raise ConnectionError("no spans today")
+
+    class Exporter:
+        def export(self, spans: Any) -> Any:
+            raise ConnectionError("no export today")
+
+        def __hash__(self) -> int:
+            raise TypeError("not even a hash")
+
+    for options in ({"tracer_provider": Provider()}, {"exporter": Exporter()}):
+        with TraceRecorder(**options) as recorder:
+            assert act(3) == 3
+            recorder.record_turn("assistant", "done")
+        assert [call.arguments for call in recorder.trace.calls] == [{"n": 3}]
+        assert recorder.trace.turns[1].text == "done"
 
 
 def test_in_our_own_tests_faults_are_raised(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -144,7 +144,7 @@ def test_a_journal_that_cannot_be_written_stops_neither_the_program_nor_the_reco
         assert act() == "done"
 
     assert [call.name for call in recorder.trace.calls] == ["act"]
-    assert recorder.close().faults == {"journal: JournalError": 1}
+    assert recorder.close().faults == {"pipeline: JournalError": 1}
 
 
 @pytest.mark.usefixtures("forgiving")

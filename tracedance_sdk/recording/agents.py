@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from tracedance_sdk.errors import InvalidOption, TraceDanceError
 from tracedance_sdk.recording.dispatching import Dispatcher
-from tracedance_sdk.recording.driving import UNRECORDED, Operation
+from tracedance_sdk.recording.driving import Operation
 from tracedance_sdk.recording.functions import is_decoratable, name_of
 from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
 from tracedance_sdk.recording.lives import Life
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tracedance_sdk.recording.options import Durability
     from tracedance_sdk.recording.redaction import Redactor
-    from tracedance_sdk.recording.scopes import Tokens
+    from tracedance_sdk.recording.scopes import Scope, Tokens
     from tracedance_sdk.trace import ToolDefinition
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -133,7 +133,7 @@ class EntryPoint:
         return self._dispatcher.run(self._begin, wrapped, args, kwargs)
 
     def _begin(self) -> Operation:
-        return GUARD.attempt("open", PROCESS_FAULTS, AgentRun, self._plan) or UNRECORDED
+        return AgentRun(self._plan)
 
 
 class AgentRun:
@@ -144,17 +144,27 @@ class AgentRun:
 
     def __init__(self, plan: Plan) -> None:
         self._life = Life(plan)
-        self._life.begin(self._life.read_state())
-        self._root = self._life.opened.root
-        self._state: bytes | None = None
+        self._root: Scope | None = None
+        self._began = False
+        self._before: bytes | None = None
+        self._after: bytes | None = None
+
+    async def prepare(self) -> None:
+        """Take the state before from a source that may have to be awaited, and begin."""
+        self._before = await self._life.read_state_async()
+        self._begin()
 
     def enter(self) -> Tokens:
-        """Make the run the current one."""
-        return self._root.enter()
+        """Make the run the current one; the first time, begin it."""
+        if not self._began:
+            self._before = self._life.read_state()
+            self._begin()
+        return (None, None) if self._root is None else self._root.enter()
 
     def leave(self, tokens: Tokens) -> None:
         """Make the run around it the current one."""
-        self._root.leave(tokens)
+        if self._root is not None:
+            self._root.leave(tokens)
 
     def add(self, item: object) -> None:
         """Keep nothing: what an agent yields is for its caller."""
@@ -173,13 +183,17 @@ class AgentRun:
 
     async def observe(self) -> None:
         """Take the state at the end from a source that may have to be awaited."""
-        self._life.stop()
-        self._state = await self._life.read_state_async()
+        if self._root is not None:
+            self._life.stop()
+            self._after = await self._life.read_state_async()
+
+    def _begin(self) -> None:
+        self._began = True
+        GUARD.attempt("open", PROCESS_FAULTS, self._life.begin, self._before)
+        self._root = None if self._life.run is None else self._life.run.root
 
     def _end(self, error: BaseException | None) -> None:
-        GUARD.attempt("close", PROCESS_FAULTS, self._finish, error)
-
-    def _finish(self, error: BaseException | None) -> None:
-        self._life.stop()
-        state = self._life.read_state() if self._state is None else self._state
-        self._life.end(state, error)
+        if self._root is not None:
+            self._life.stop()
+            state = self._life.read_state() if self._after is None else self._after
+            self._life.end(state, error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from time import perf_counter_ns, time_ns
-from typing import Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import orjson
 
@@ -16,6 +16,9 @@ from tracedance_sdk.recording.identifiers import new_span_id
 from tracedance_sdk.recording.scopes import Scope
 from tracedance_sdk.recording.values import freeze
 from tracedance_sdk.trace import call_key
+
+if TYPE_CHECKING:
+    from tracedance_sdk.recording.providers import ProviderSpans
 
 RequestedBy = Literal["agent", "user"]
 
@@ -42,18 +45,10 @@ class OpenCall(Scope):
         self._attributes = attributes
         self._ended = False
         self._start_ns = time_ns()
-        if run.spans is None:
-            self.span = None
-            self.span_id = new_span_id()
-        else:
-            self.span = run.spans.start(
-                f"execute_tool {name}",
-                attributes,
-                parent=parent,
-                start_ns=self._start_ns,
-                kind=INTERNAL,
-            )
-            self.span_id = run.spans.span_id(self.span)
+        self.span = None
+        self.span_id = new_span_id()
+        if run.spans is not None:
+            self._start_span(parent, run.spans)
         run.write(
             EventRecord(
                 CALL_START,
@@ -65,6 +60,20 @@ class OpenCall(Scope):
             )
         )
         self._clock = perf_counter_ns()
+
+    def _start_span(self, parent: Scope, spans: ProviderSpans) -> None:
+        self.span = GUARD.attempt(
+            "span",
+            self.run.faults,
+            spans.start,
+            f"execute_tool {self._name}",
+            self._attributes,
+            parent=parent,
+            start_ns=self._start_ns,
+            kind=INTERNAL,
+        )
+        if self.span is not None:
+            self.span_id = spans.span_id(self.span)
 
     def succeed(self, value: object) -> None:
         """End the call with what it returned, as it is now."""
@@ -110,6 +119,9 @@ class OpenCall(Scope):
             state_change=self._change(),
         )
         self._end(clock, facts, message)
+
+    async def prepare(self) -> None:
+        """Wait for nothing: the start of the call is on record."""
 
     def add(self, item: object) -> None:
         """Take an item of a generator; only a `StreamCall` keeps them."""
@@ -172,7 +184,7 @@ class OpenCall(Scope):
             error,
         )
         run.write_span(record)
-        if run.spans is not None:
+        if run.spans is not None and self.span is not None:
             run.spans.end(self.span, record)
 
 

@@ -18,6 +18,9 @@ _T = TypeVar("_T")
 class Operation(Protocol):
     """What the drivers need of a call or a run."""
 
+    async def prepare(self) -> None:
+        """Await what has to be awaited before the body runs."""
+
     def enter(self) -> Tokens:
         """Make the operation's scope the current one."""
 
@@ -42,6 +45,9 @@ class Operation(Protocol):
 
 class Unrecorded:
     """The operation of a body that could not be recorded: it leaves no trace."""
+
+    async def prepare(self) -> None:
+        """Wait for nothing."""
 
     def enter(self) -> Tokens:
         """Change nothing."""
@@ -72,6 +78,7 @@ UNRECORDED: Final = Unrecorded()
 async def await_in(begin: Callable[[], Operation], body: Callable[[], Awaitable[_T]]) -> _T:
     """Await a coroutine."""
     operation = begin()
+    await operation.prepare()
     tokens = operation.enter()
     try:
         value = await body()
@@ -127,6 +134,7 @@ async def iterate_async_in(
 ) -> AsyncGenerator[Any, Any]:
     """Iterate an asynchronous generator."""
     operation = begin()
+    await operation.prepare()
     sent: Any = None
     thrown: BaseException | None = None
     while True:

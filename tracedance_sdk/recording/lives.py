@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from tracedance_sdk.errors import JournalError, RecorderError
+from tracedance_sdk.errors import RecorderError
 from tracedance_sdk.recording.closing import CloseSummary, root_span, summary_of
 from tracedance_sdk.recording.failures import describe
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.lifecycle import prepare_process
 from tracedance_sdk.recording.opening import open_run, outer_scope
-from tracedance_sdk.recording.options import defaults, pipeline_options
+from tracedance_sdk.recording.options import PipelineOptions, defaults, pipeline_options
 from tracedance_sdk.recording.pipeline import Pipeline, acquire_pipeline, release_pipeline
 from tracedance_sdk.recording.plans import Plan
 from tracedance_sdk.recording.runs import Run
-from tracedance_sdk.recording.scopes import CURRENT, Scope, enclosing_open_scope, scope_in
+from tracedance_sdk.recording.scopes import CURRENT, QUIET, Scope, enclosing_open_scope, scope_in
 from tracedance_sdk.recording.snapshots import StateWatch
 from tracedance_sdk.recording.turns import TurnLog
 from tracedance_sdk.recording.values import freeze
@@ -90,13 +90,8 @@ class Life:
             isolated=provider is None,
             around=None if outer is None else outer.run.pipeline.options,
         )
-        spans = _spans(provider, outer, with_content=options.exports_content)
-        try:
-            pipeline = acquire_pipeline(options)
-        except JournalError as error:
-            # No journal can be kept there; what happens is still recorded, in memory.
-            GUARD.note("journal", self._early_faults, error)
-            pipeline = acquire_pipeline(options._replace(journal=None))
+        spans = _spans(provider, outer, self._early_faults, with_content=options.exports_content)
+        pipeline = _pipeline(options, self._early_faults)
         self._pipeline, self._process = pipeline, os.getpid()
         around = None if outer is None else outer.run.description
         description = self._plan.description.within(around, defaults)
@@ -120,7 +115,7 @@ class Life:
         run = self.opened
         run.shut()
         current = CURRENT.get()
-        if current is not None and current.run is run:
+        if current is not None and current is not QUIET and current.run is run:
             CURRENT.set(enclosing_open_scope(run.outer))
         if self._otel_before is not None and run.spans is not None:
             run.spans.detach_root(run.root.span, self._otel_before)
@@ -155,7 +150,7 @@ class Life:
         record = GUARD.attempt("end", run.faults, self._root, state)
         if record is not None:
             run.write_span(record)
-            if run.spans is not None:
+            if run.spans is not None and run.root.span is not None:
                 GUARD.attempt("end", run.faults, run.spans.end, run.root.span, record)
         release_pipeline(pipeline)
 
@@ -260,7 +255,29 @@ def _masked_outcome(run: Run, given: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
-def _spans(provider: Any, outer: Scope | None, *, with_content: bool) -> ProviderSpans | None:
+def _pipeline(options: PipelineOptions, faults: Counter[str]) -> Pipeline:
+    """Return the pipeline asked for, or as much of it as can be had.
+
+    Where the journal cannot be kept, what happens is still recorded, in memory.
+
+    Raises:
+        RecorderError: Not even that.
+    """
+    candidates = [options]
+    if options.exporter is not None:
+        candidates.append(options._replace(exporter=None))
+    if options.journal is not None:
+        candidates += [less._replace(journal=None) for less in candidates]
+    for candidate in candidates:
+        found = GUARD.attempt("pipeline", faults, acquire_pipeline, candidate)
+        if found is not None:
+            return found
+    raise RecorderError(f"no pipeline can be opened for {options!r}: {dict(faults)!r}")
+
+
+def _spans(
+    provider: Any, outer: Scope | None, faults: Counter[str], *, with_content: bool
+) -> ProviderSpans | None:
     """Return what makes spans in the user's provider; a sub-agent's run uses its parent's."""
     if outer is not None and (provider is None or outer.run.spans is not None):
         return outer.run.spans
@@ -268,4 +285,4 @@ def _spans(provider: Any, outer: Scope | None, *, with_content: bool) -> Provide
         return None
     from tracedance_sdk.recording.providers import ProviderSpans
 
-    return ProviderSpans(provider, with_content=with_content)
+    return GUARD.attempt("provider", faults, ProviderSpans, provider, with_content=with_content)

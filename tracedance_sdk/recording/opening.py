@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from time import time_ns
 from typing import TYPE_CHECKING, Any
 
@@ -44,19 +45,24 @@ def open_run(
     """
     start_ns = time_ns()
     trace_id = new_trace_id()
+    faults: Counter[str] = Counter()
+    about = run_attributes(trace_id=trace_id, agent_name=description.agent)
     span: Any = None
-    if spans is None:
-        identity = _isolated(trace_id, outer)
-    else:
-        about = run_attributes(trace_id=trace_id, agent_name=description.agent)
-        span = spans.start(
+    if spans is not None:
+        span = GUARD.attempt(
+            "span",
+            faults,
+            spans.start,
             f"invoke_agent {description.agent}",
             about,
             parent=outer,
             start_ns=start_ns,
             kind=INTERNAL,
         )
-        identity = _nested(trace_id, outer, spans, span)
+    if spans is None or span is None:
+        identity, spans = _isolated(trace_id, outer), None
+    else:
+        identity = _nested(trace_id, outer, spans, span=span)
     run = Run(
         identity,
         description=description,
@@ -66,8 +72,10 @@ def open_run(
         spans=spans,
         span=span,
     )
-    bare = run_attributes(trace_id=trace_id, agent_name=description.agent)
-    run.attributes = GUARD.attempt("open", run.faults, _attributes, run, description, state) or bare
+    run.faults.update(faults)
+    run.attributes = (
+        GUARD.attempt("open", run.faults, _attributes, run, description, state=state) or about
+    )
     run.write(
         EventRecord(
             RUN_START,
@@ -95,7 +103,7 @@ def _isolated(trace_id: str, outer: Scope | None) -> Identity:
     )
 
 
-def _nested(trace_id: str, outer: Scope | None, spans: ProviderSpans, span: Any) -> Identity:
+def _nested(trace_id: str, outer: Scope | None, spans: ProviderSpans, *, span: Any) -> Identity:
     return Identity(
         trace_id,
         spans.trace_id(span),
@@ -127,7 +135,7 @@ def tools_text(run: Run) -> str | None:
     return run.text(freeze(listed))
 
 
-def _attributes(run: Run, description: Description, state: bytes | None) -> Attributes:
+def _attributes(run: Run, description: Description, *, state: bytes | None) -> Attributes:
     identity = run.identity
     prompt = description.system_prompt
     metadata = run.masked_object(description.metadata)

@@ -70,6 +70,9 @@ class Scope:
 
 CURRENT: Final[ContextVar[Scope | None]] = ContextVar("tracedance_scope", default=None)
 
+QUIET: Final = object.__new__(Scope)
+"""The scope of code that belongs to nobody's run, such as a look at the state."""
+
 open_runs: Final[dict[Run, int]] = {}
 """Every open run of the process → the thread that opened it. Empty: nothing is recorded."""
 
@@ -84,8 +87,11 @@ def find_scope() -> Scope | None:
     A call that could belong to an open run and joins none is counted in those runs.
     """
     scope = CURRENT.get()
-    if scope is not None and scope.run.is_open:
-        return scope
+    if scope is not None:
+        if scope is QUIET:
+            return None
+        if scope.run.is_open:
+            return scope
     return _without_context(scope)
 
 
@@ -114,12 +120,14 @@ def _may_join(*, opened_by: int) -> bool:
 
 def enclosing_open_scope(scope: Scope | None) -> Scope | None:
     """Return the nearest scope, from this one outwards, whose run is open."""
-    while scope is not None and not scope.run.is_open:
+    while scope is not None and scope is not QUIET and not scope.run.is_open:
         scope = scope.run.outer
-    return scope
+    return None if scope is QUIET else scope
 
 
 def scope_in(run: Run) -> Scope:
     """Return the current scope if it is of this run, else the run's own."""
     scope = CURRENT.get()
-    return scope if scope is not None and scope.run is run else run.root
+    if scope is None or scope is QUIET or scope.run is not run:
+        return run.root
+    return scope

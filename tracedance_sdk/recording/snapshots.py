@@ -5,16 +5,21 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Awaitable, Callable
-from typing import Any
+from concurrent.futures import Future
+from typing import Any, Final
 
 import orjson
 
+from tracedance_sdk.recording.scopes import CURRENT, QUIET
 from tracedance_sdk.recording.values import freeze
 from tracedance_sdk.trace import Json, diff
 
+PATIENCE_SECONDS: Final = 2.0
+"""How long a state that has to be awaited elsewhere is waited for."""
+
 
 class StateReader:
-    """Takes snapshots of one source, frozen as JSON.
+    """Takes snapshots of one source, frozen as JSON. Tools the source uses are not recorded.
 
     Args:
         source: What `state_source` accepts.
@@ -27,16 +32,61 @@ class StateReader:
         from tracedance_sdk.recording.state import state_source
 
         self._take = state_source(source)
+        self._is_stuck = False
 
     def read(self) -> bytes:
-        """Return the state now. What has to be awaited is awaited in a thread of its own."""
-        state = self._take()
-        return freeze(_awaited_elsewhere(state) if inspect.isawaitable(state) else state)
+        """Return the state now. What has to be awaited is awaited in a thread of its own.
+
+        Raises:
+            TimeoutError: That took longer than `PATIENCE_SECONDS`, now or earlier.
+        """
+        if self._is_stuck:
+            raise TimeoutError("the state was not there in time before; it is not waited for again")
+        token = CURRENT.set(QUIET)
+        try:
+            state = self._take()
+            if inspect.isawaitable(state):
+                state = self._awaited_elsewhere(state)
+            return freeze(state)
+        finally:
+            CURRENT.reset(token)
 
     async def read_async(self) -> bytes:
         """Return the state now."""
-        state = self._take()
-        return freeze(await state if inspect.isawaitable(state) else state)
+        token = CURRENT.set(QUIET)
+        try:
+            state = self._take()
+            return freeze(await state if inspect.isawaitable(state) else state)
+        finally:
+            CURRENT.reset(token)
+
+    def _awaited_elsewhere(self, awaitable: Awaitable[Any]) -> object:
+        """Await in another thread: here a loop may be running, and none may be left behind.
+
+        A source that waits for the loop of this thread would wait for ever.
+        """
+        import asyncio
+
+        async def wait() -> object:
+            CURRENT.set(QUIET)
+            return await awaitable
+
+        def run() -> None:
+            try:
+                found.set_result(asyncio.run(wait()))
+            except BaseException as error:  # noqa: BLE001  # raised where the result is awaited
+                found.set_exception(error)
+
+        found: Future[object] = Future()
+        threading.Thread(target=run, name="tracedance-state", daemon=True).start()
+        try:
+            return found.result(PATIENCE_SECONDS)
+        except TimeoutError:
+            self._is_stuck = True
+            raise TimeoutError(
+                f"the state was not there within {PATIENCE_SECONDS} s; open the recorder with"
+                " 'async with' when its state source needs the running loop"
+            ) from None
 
 
 def state_reader(state: object, environment: object) -> StateReader | None:
@@ -90,15 +140,3 @@ class StateWatch:
     def _since(self, state: bytes) -> str:
         before, self._before = self._before, orjson.loads(state)
         return self._text(freeze(diff(before, self._before)))
-
-
-def _awaited_elsewhere(awaitable: Awaitable[Any]) -> object:
-    """Await in another thread: here a loop may be running, and none may be left behind."""
-    import asyncio
-    from concurrent.futures import ThreadPoolExecutor
-
-    async def wait() -> object:
-        return await awaitable
-
-    with ThreadPoolExecutor(1, thread_name_prefix="tracedance-state") as pool:
-        return pool.submit(asyncio.run, wait()).result()

@@ -70,13 +70,20 @@ class TurnLog:
         name = CHAT if turn.model is None else f"{CHAT} {turn.model}"
         span: Any = None
         if run.spans is not None:
-            span = run.spans.start(
-                name, attributes, parent=run.root, start_ns=start_ns, kind=CLIENT
+            span = GUARD.attempt(
+                "span",
+                run.faults,
+                run.spans.start,
+                name,
+                attributes,
+                parent=run.root,
+                start_ns=start_ns,
+                kind=CLIENT,
             )
         record = SpanRecord(
             name,
             run.otel_trace_id,
-            new_span_id() if run.spans is None else run.spans.span_id(span),
+            new_span_id() if run.spans is None or span is None else run.spans.span_id(span),
             run.identity.span_id,
             CLIENT,
             start_ns,
@@ -84,7 +91,7 @@ class TurnLog:
             attributes,
         )
         run.write_span(record)
-        if run.spans is not None:
+        if run.spans is not None and span is not None:
             run.spans.end(span, record)
 
 
