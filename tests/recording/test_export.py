@@ -346,6 +346,18 @@ def test_sub_agents_in_the_users_provider_share_its_trace(theirs: Theirs) -> Non
     assert sub.otel.trace_id == lead.otel.trace_id
 
 
+def test_a_sub_agent_with_a_provider_of_its_own_keeps_its_parent_without_a_false_span(
+    theirs: Theirs,
+) -> None:
+    with TraceRecorder() as outer, TraceRecorder(tracer_provider=theirs.provider) as inner:
+        look("x")
+
+    assert inner.trace.parent is not None
+    assert inner.trace.parent.trace_id == outer.trace.id
+    assert parent_id(theirs.spans["invoke_agent agent"]) is None
+    assert [call.arguments for call in inner.trace.calls] == [{"what": "x"}]
+
+
 def test_a_provider_that_makes_no_real_spans_records_all_the_same() -> None:
     with TraceRecorder(tracer_provider=otel.NoOpTracerProvider()) as recorder:
         look("x")

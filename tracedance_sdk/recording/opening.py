@@ -104,11 +104,13 @@ def _isolated(trace_id: str, outer: Scope | None) -> Identity:
 
 
 def _nested(trace_id: str, outer: Scope | None, spans: ProviderSpans, *, span: Any) -> Identity:
+    otel_trace_id = spans.trace_id(span)
+    same = outer is not None and outer.run.otel_trace_id == otel_trace_id
     return Identity(
         trace_id,
-        spans.trace_id(span),
+        otel_trace_id,
         spans.span_id(span),
-        parent_span_id=None if outer is None else outer.span_id,
+        parent_span_id=outer.span_id if outer is not None and same else None,
         parent_trace_id=None if outer is None else outer.run.identity.trace_id,
         parent_call_id=None if outer is None else outer.call_id,
     )
