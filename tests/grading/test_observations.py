@@ -136,14 +136,6 @@ def test_invariants_over_states_that_were_not_recorded() -> None:
     assert graded(start, initially=False, **invariant).verdict is PASS
 
 
-def test_changes_inside_a_call_belong_to_that_call() -> None:
-    outer = setting("/stock", 0)
-    inner = setting("/stock", 0).model_copy(update={"requested_by": "tool", "parent_call_id": "1"})
-    trace = run(outer, inner, initial={"stock": 1}, final={"stock": 0})
-    invariant = {"type": "invariant", "state": {"stock": {"$one_of": [0, 1]}}}
-    assert graded(trace, **invariant).verdict is PASS
-
-
 def test_a_trace_that_is_not_fit_for_what_is_required_is_inconclusive() -> None:
     trace = assess(run("a", replies=["x"]))
     assert evaluate(trace, {"id": "t", "requires": ["grading"]}).passed

@@ -24,7 +24,7 @@ class StateCondition(SpecPart):
 
     def holds(self, call: Call, run: RunView) -> Answer:
         """Whether the state at the time was so; None when it was not recorded."""
-        return self.state.holds(run.state_before(call))
+        return self.state.holds(run.states.before(call))
 
 
 class ActionPattern(SpecPart):

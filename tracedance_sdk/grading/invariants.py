@@ -55,6 +55,5 @@ class Invariant(Criterion):
         if self.initially:
             yield "before the run", None, run.initial_state
         for call in run.calls:
-            if call.parent_call_id is None:
-                yield f"after {run.label(call)}", call, run.state_after(call)
+            yield f"after {run.label(call)}", call, run.states.after(call)
         yield "in the end", None, run.final_state

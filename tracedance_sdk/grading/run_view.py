@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.grading.grades import Evidence, shown
 from tracedance_sdk.grading.matching import reported
-from tracedance_sdk.trace import UNKNOWN, Call, Json, Trace, Turn, apply_patch, call_key, is_masked
+from tracedance_sdk.grading.state_history import StateHistory
+from tracedance_sdk.trace import UNKNOWN, Call, Json, Trace, Turn, call_key, is_masked
 
 
 class RunView:
@@ -79,26 +79,10 @@ class RunView:
             self._keys[call.index] = _key(call)
         return self._keys[call.index]
 
-    def state_before(self, call: Call) -> Json:
-        """Return the environment's state when a call began; `UNKNOWN` when not recorded."""
-        return self._before.get(call.index, UNKNOWN)
-
-    def state_after(self, call: Call) -> Json:
-        """Return the environment's state when a call had ended; `UNKNOWN` when not recorded."""
-        if call.parent_call_id is not None:
-            return UNKNOWN
-        return _applied(self.state_before(call), call)
-
     @cached_property
-    def _before(self) -> dict[int, Json]:
-        """States by call index. The change of a call holds those of the calls inside it."""
-        states: dict[int, Json] = {}
-        state = self.initial_state
-        for call in self.calls:
-            if call.parent_call_id is None:
-                states[call.index] = state
-                state = _applied(state, call)
-        return states
+    def states(self) -> StateHistory:
+        """The environment's state before and after each call."""
+        return StateHistory(self.initial_state, self.calls)
 
 
 def _key(call: Call) -> str | None:
@@ -106,13 +90,3 @@ def _key(call: Call) -> str | None:
         return None
     key = call_key(call.name, call.arguments)
     return None if is_masked(key) or '"$blob"' in key else key
-
-
-def _applied(state: Json, call: Call) -> Json:
-    if state is UNKNOWN or call.state_change is None:
-        return UNKNOWN
-    try:
-        return apply_patch(call.state_change, state)
-    except TraceDanceError:
-        # Changes of calls that ran at the same time need not fit one after the other.
-        return UNKNOWN
