@@ -253,7 +253,8 @@ def test_a_very_large_trace_is_graded(work: Path, tracedance: Tracedance) -> Non
         pytest.param(
             ("traces", "--spec", "judgements.json"),
             "judgements.json: 'format: tracedance.task' is needed, not 'tracedance.judgements' "
-            "@ $.format (and 3 more)",
+            "@ $.format; this is needed @ $.id; an object is needed, not 'recorded' @ $.judge "
+            "(and 1 more)",
             id="spec-malformed",
         ),
         pytest.param(

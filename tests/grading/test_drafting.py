@@ -33,11 +33,11 @@ def test_a_draft_teaches_how_to_go_on() -> None:
     assert draft_spec(MAIL) == snapshot("""\
 # A task specification: what a run of this task must, may and must not do.
 # Drafted from one run, so it is as narrow as that run was. Loosen what does not matter.
-# Grade a run with it: tracedance evaluate RUN --tasks FOLDER (the folder of this file)
+# Grade a run with it: tracedance evaluate RUN --spec task.yaml
 format: tracedance.task
 version: 1
 
-# A trace is graded by this file when its task_id is this id.
+# With --tasks FOLDER a trace is graded by the file that has its task_id here.
 id: mail
 # What the agent is to do. Judges read it; graders do not.
 description: ''

@@ -123,6 +123,74 @@ def test_problems_of_traceevals_notation_name_the_places_of_that_notation() -> N
     )
 
 
+@pytest.mark.parametrize(
+    ("group", "flat", "rule"),
+    [
+        (
+            "critical_errors",
+            {"id": "john", "description": "never John", "action": "pay", "matches": {"to": "John"}},
+            {"action": "pay", "matches": {"to": "John"}},
+        ),
+        (
+            "critical_errors",
+            {"action": "pay", "success": True, "severity": "major", "x-note": 1},
+            {"action": "pay", "success": True},
+        ),
+        (
+            "actions",
+            {"action": "pay", "acceptable_inputs": [{"to": "Sam"}], "metadata": {"a": 1}},
+            {"action": "pay", "acceptable_inputs": [{"to": "Sam"}]},
+        ),
+    ],
+)
+def test_a_criterion_with_the_keys_of_a_rule_has_that_one_rule(
+    group: str, flat: dict[str, Any], rule: dict[str, Any]
+) -> None:
+    own = {key: value for key, value in flat.items() if key not in rule}
+    listed = {"id": "t", group: [{**own, "rules": [rule]}]}
+    spec = read_spec({"id": "t", group: [flat]}, versioned=False)
+    assert spec == read_spec(listed, versioned=False)
+    assert spec.digest == read_spec(spec.to_dict()).digest
+    further = {"id": "t", "criteria": [{"type": getattr(spec, group)[0].type, **flat}]}
+    assert read_spec(further, versioned=False).criteria == getattr(spec, group)
+
+
+def test_problems_of_a_flat_rule_name_the_place_in_the_document() -> None:
+    text = f"""{HEAD}
+id: t
+critical_errors:
+  - {{id: a, matches: {{to: John}}}}
+  - {{action: pay, mathces: {{to: John}}}}
+  - {{action: pay, matches: {{to: {{$regx: J}}}}}}
+  - {{action: pay, success: 3, severity: fatal}}
+  - {{action: pay, negate: true}}
+  - {{action: pay, rules: []}}
+actions:
+  - {{action: pay, acceptable_inputs: 3}}
+"""
+    assert problems_of(text) == snapshot(
+        [
+            "a list is needed, not 3 @ $.actions[0].acceptable_inputs",
+            "this is needed @ $.critical_errors[0].action",
+            "unknown key 'mathces'; did you mean 'matches'? @ $.critical_errors[1].mathces",
+            "unknown condition '$regx'; did you mean '$regex'? @ $.critical_errors[2].matches.to",
+            "it should be 'critical', 'major' or 'minor', not 'fatal' @ $.critical_errors[3].severity",
+            "true or false is needed, not 3 @ $.critical_errors[3].success",
+            "'negate' may mean the criterion or its rule; write the rule under 'rules' @ $.critical_errors[4]",
+            "unknown key 'action'; known are description, id, metadata, name, negate, rules, severity, type @ $.critical_errors[5].action",
+        ]
+    )
+
+
+def test_a_message_names_three_problems_and_counts_the_rest() -> None:
+    document = {"id": "t", "criteria": [1, 2, 3, 4, 5]}
+    with pytest.raises(InvalidSpec) as caught:
+        read_spec(document, versioned=False)
+    assert str(caught.value) == snapshot(
+        "spec: a criterion is an object, not 1 @ $.criteria[0]; a criterion is an object, not 2 @ $.criteria[1]; a criterion is an object, not 3 @ $.criteria[2] (and 2 more)"
+    )
+
+
 def test_every_problem_is_listed_with_its_place() -> None:
     text = f"""{HEAD}
 id: ""
@@ -214,7 +282,10 @@ def test_ids_must_be_unique_and_are_made_where_they_are_absent() -> None:
         ("", "spec: the file is empty"),
         ("# only words\n", "spec: the file is empty"),
         ("- a", "spec: a task is an object, not ['a'] @ $"),
-        ("id: t", "spec: 'format: tracedance.task' is needed @ $.format (and 1 more)"),
+        (
+            "id: t",
+            "spec: 'format: tracedance.task' is needed @ $.format; 'version: 1' is needed @ $.version",
+        ),
         ("format: tracedance.task\nid: t", "spec: 'version: 1' is needed @ $.version"),
         ("format: 7\nversion: 1\nid: t", "spec: 'format: tracedance.task' is needed, not 7"),
         ("a: [", "spec: not YAML: expected the node content"),

@@ -73,7 +73,8 @@ class SpecPart(BaseModel):
         try:
             made = handler(fields)
         except ValidationError as error:
-            found = [*map(_again, error.errors(include_url=False)), *found]
+            problems = error.errors(include_url=False)
+            found = [*(same_finding(item, item["loc"]) for item in problems), *found]
         else:
             if not found:
                 return made
@@ -145,10 +146,11 @@ def _unknown_key(key: Any, value: Any, known: Iterable[str]) -> InitErrorDetails
     return InitErrorDetails(type=_custom("unknown_key", what), loc=(str(key),), input=value)
 
 
-def _again(item: Any) -> InitErrorDetails:
+def same_finding(item: Any, location: tuple[int | str, ...]) -> InitErrorDetails:
+    """Return something pydantic found, so that it can be raised again, with its place."""
     return InitErrorDetails(
         type=_custom(item["type"], item["msg"], item.get("ctx")),
-        loc=item["loc"],
+        loc=location,
         input=item["input"],
     )
 

@@ -44,7 +44,7 @@ def draft_spec(trace: Trace, *, task_id: str | None = None) -> str:
     sections = [
         _HEAD,
         _yaml({"format": FORMAT, "version": VERSION}),
-        "\n# A trace is graded by this file when its task_id is this id.\n",
+        "\n# With --tasks FOLDER a trace is graded by the file that has its task_id here.\n",
         _yaml({"id": task_id or trace.task_id or "my-task"}),
         "# What the agent is to do. Judges read it; graders do not.\n",
         _yaml({"description": _description(trace)}),
@@ -240,7 +240,7 @@ def _yaml(value: Json) -> str:
 _HEAD: Final = """\
 # A task specification: what a run of this task must, may and must not do.
 # Drafted from one run, so it is as narrow as that run was. Loosen what does not matter.
-# Grade a run with it: tracedance evaluate RUN --tasks FOLDER (the folder of this file)
+# Grade a run with it: tracedance evaluate RUN --spec task.yaml
 """
 
 _NO_STATE: Final = """\

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, model_validator
+from pydantic_core import PydanticCustomError
 
 from tracedance_sdk.grading.action_pattern import ActionPattern, input_fits
-from tracedance_sdk.grading.criterion import Criterion, Flag, Positive, SpecPart
+from tracedance_sdk.grading.criterion import Criterion, Flag, Positive, SpecPart, same_finding
 from tracedance_sdk.grading.expected import Expected
 from tracedance_sdk.grading.grades import Finding, brief
 from tracedance_sdk.grading.matching import Answer, contrary, either
@@ -41,11 +42,45 @@ class InputRule(SpecPart):
         return contrary(found) if self.negate else found
 
 
-class AcceptableInputs(Criterion):
+_RuleKind = type[SpecPart]
+"""Named here, because in a criterion `type` is a field."""
+
+
+class RuledCriterion(Criterion):
+    """A criterion made of rules. One with the keys of a rule in it has that one rule."""
+
+    rule: ClassVar[_RuleKind]
+    """What a rule is."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _one_rule(cls, data: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+        if not isinstance(data, dict) or "rules" in data:
+            return handler(data)
+        if data.keys().isdisjoint(cls.rule.model_fields.keys() - cls.model_fields.keys()):
+            return handler(data)
+        if "negate" in data:
+            text = "'negate' may mean the criterion or its rule; write the rule under 'rules'"
+            raise PydanticCustomError("flat_rule", "{text}", {"text": text})
+        own = {k: v for k, v in data.items() if k in cls.model_fields or str(k).startswith("x-")}
+        rule = {key: value for key, value in data.items() if key not in own}
+        try:
+            return handler({**own, "rules": [rule]})
+        except ValidationError as error:
+            found = [
+                same_finding(item, item["loc"][2 * (item["loc"][:2] == ("rules", 0)) :])
+                for item in error.errors(include_url=False)
+            ]
+        raise ValidationError.from_exception_data(cls.__name__, found)
+
+
+class AcceptableInputs(RuledCriterion):
     """Every action of a listed tool has acceptable inputs, whether it succeeded or not.
 
     The first rule that names the action's tool decides; tools without a rule are free.
     """
+
+    rule: ClassVar[_RuleKind] = InputRule
 
     type: Literal["acceptable_inputs"] = "acceptable_inputs"
     rules: tuple[InputRule, ...]
@@ -109,12 +144,14 @@ class CriticalRule(ActionPattern):
         return False if fits is False or unfit is False else (None if unfit is None else fits)
 
 
-class CriticalErrors(Criterion):
+class CriticalErrors(RuledCriterion):
     """What must never be done; doing something else afterwards does not undo it.
 
     Looks at every call but a simulated user's, calls inside calls included. One call may break
     several rules; each is a violation of its own.
     """
+
+    rule: ClassVar[_RuleKind] = CriticalRule
 
     type: Literal["critical_errors"] = "critical_errors"
     severity: Severity = "critical"

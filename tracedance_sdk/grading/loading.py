@@ -19,6 +19,7 @@ from tracedance_sdk.trace import Json, is_type_stub, parse_json, path_text, read
 
 MAX_SPEC_BYTES: Final = 64 * 2**20
 _MOST_SHOWN: Final = 60
+_MOST_NAMED: Final = 3
 
 
 def load_spec(path: str | os.PathLike[str]) -> TaskSpec:
@@ -105,8 +106,9 @@ def _validated(
 
 
 def _invalid(where: str, problems: list[Problem]) -> InvalidSpec:
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return InvalidSpec(f"{where}: {problems[0]}{more}", problems=problems)
+    first = "; ".join(map(str, problems[:_MOST_NAMED]))
+    more = f" (and {len(problems) - _MOST_NAMED} more)" if len(problems) > _MOST_NAMED else ""
+    return InvalidSpec(f"{where}: {first}{more}", problems=problems)
 
 
 def _problems(item: Any) -> list[Problem]:
@@ -135,7 +137,7 @@ _NEEDED: Final = {
 
 _SPOKEN_FOR: Final = {
     "unknown_key", "pointer", "regex", "glob", "grader", "criterion_id", "any_of", "expected_state",
-    "reply", "outcome", "counts", "budget",
+    "reply", "outcome", "counts", "budget", "flat_rule",
 }  # fmt: skip
 """Kinds of findings whose text already names the value."""
 
