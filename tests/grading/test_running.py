@@ -1,5 +1,7 @@
 """`evaluate`: what it takes, foreign graders, judges, gates, and where it may be called."""
 
+# ruff: noqa: E501 - messages are one line, however long
+
 from __future__ import annotations
 
 import asyncio
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from tests.grading.runs import action, run
+from tests.support.traces import values
 from tracedance_sdk.errors import InvalidJudgement, InvalidOption, InvalidSpec, UnreadableFile
 from tracedance_sdk.grading import (
     Calibration,
@@ -30,7 +33,8 @@ from tracedance_sdk.grading import (
     exit_code,
     worst,
 )
-from tracedance_sdk.trace import Trace
+from tracedance_sdk.grading.grades import brief
+from tracedance_sdk.trace import Trace, is_type_stub
 
 PASS, FAIL, CRITICAL = Verdict.PASS, Verdict.FAIL, Verdict.CRITICAL
 OPEN, ERROR = Verdict.INCONCLUSIVE, Verdict.ERROR
@@ -372,3 +376,28 @@ def test_criteria_built_in_python_are_checked_like_any_other() -> None:
     assert evaluate(run("pay"), [count]).passed
     with pytest.raises(ValueError, match="give 'min', 'max' or both"):
         Counts.model_validate({"of": "pay"})
+
+
+def test_the_depth_and_size_of_a_state_make_no_grader_break() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(5_000):
+        deep = {"a": deep}
+    report = evaluate(run(initial={}, final=deep), DOCUMENT)
+    assert [grade.verdict for grade in report.grades] == [FAIL, PASS]
+    assert report.outcome.reason == snapshot(
+        "final_state: /a is {'a': {'a': {'a': {'a': {'a': {'a': {'a': {'a': {'a': {'a': {'a': {'a': {'a':...; expected 1"
+    )
+
+
+@given(values, st.integers(10, 60))
+def test_values_in_sentences_are_the_beginning_of_what_python_shows(value: Any, limit: int) -> None:
+    shown = brief(value, limit=limit)
+    assert len(shown) <= limit
+    if not is_type_stub(value) and len(repr(value)) <= limit:
+        assert shown == repr(value)
+
+
+def test_a_literal_state_names_the_place_that_differs() -> None:
+    document = {"id": "t", "outcomes": [{"expected_state": {"$literal": {"a": {"$b": 1}}}}]}
+    report = evaluate(run(final={"a": {"$b": 2}}), document)
+    assert report.outcome.grades[0].evidence[0].path == "/a/$b"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 from pydantic import GetCoreSchemaHandler
@@ -36,8 +35,8 @@ class Expected:
         self.source = source
         self.compiled = compile_expected(source)
 
-    def differences(self, actual: Json, *, mode: Mode = "partial") -> Iterator[Difference]:
-        """Yield every place where a value is not, or may not be, as expected."""
+    def differences(self, actual: Json, *, mode: Mode = "partial") -> list[Difference]:
+        """Return every place where a value is not, or may not be, as expected."""
         return differences(actual, self.compiled, mode=mode)
 
     def holds(self, actual: Json, *, mode: Mode = "partial") -> Answer:

@@ -67,7 +67,7 @@ class FinalState(Criterion):
         mode: Mode = self.match
         found = expected.differences(state, mode=mode)
         if not self.ignore_paths:
-            return list(found)
+            return found
         return [item for item in found if not self._ignores(item.path)]
 
     def accepts(self, expected: Expected, state: Json) -> Answer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 import orjson
@@ -148,19 +148,58 @@ def shown(value: Json) -> Json:
     """Return a value as evidence keeps it: whole, or a type stub when it is long."""
     if value is None or isinstance(value, (bool, int, float)) or value is UNKNOWN:
         return value
-    try:
-        size = len(orjson.dumps(value))
-    except (TypeError, ValueError):
-        size = len(repr(value))
-    if size <= _MOST_BYTES or is_type_stub(value):
+    if is_type_stub(value) or _is_short(value):
         return value
-    return type_stub(type(value).__name__, f"{repr(value)[:_MOST_REPR]}...")
+    return type_stub(type(value).__name__, brief(value, limit=_MOST_REPR))
 
 
 def brief(value: Json, *, limit: int = 80) -> str:
-    """Return a value for use inside a sentence."""
-    text = value["$repr"] if is_type_stub(value) else repr(value)
+    """Return a value for use inside a sentence, cut to a number of characters.
+
+    However large or deep the value is, only its beginning is looked at.
+    """
+    if is_type_stub(value):
+        return _cut(str(value["$repr"]), limit)
+    text = ""
+    for piece in _pieces(value, limit):
+        text += piece
+        if len(text) > limit:
+            break
+    return _cut(text, limit)
+
+
+def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def _pieces(value: Json, limit: int) -> Iterator[str]:
+    """Yield the text of a value bit by bit, as `repr` gives it."""
+    if isinstance(value, str):
+        yield repr(value[: limit + 1])
+    elif isinstance(value, dict):
+        separator = "{"
+        for key, item in value.items():
+            yield f"{separator}{brief(key, limit=limit)}: "
+            yield from _pieces(item, limit)
+            separator = ", "
+        yield "}" if value else "{}"
+    elif isinstance(value, (list, tuple)):
+        separator = "["
+        for item in value:
+            yield separator
+            yield from _pieces(item, limit)
+            separator = ", "
+        yield "]" if value else "[]"
+    else:
+        yield repr(value)
+
+
+def _is_short(value: Json) -> bool:
+    try:
+        return len(orjson.dumps(value)) <= _MOST_BYTES
+    except (TypeError, ValueError):
+        # Too deep for the fast writer, or numbers it does not take.
+        return len(brief(value, limit=_MOST_REPR)) < _MOST_REPR
 
 
 def counted(number: int | str, thing: str) -> str:

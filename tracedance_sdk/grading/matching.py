@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple
 
 from tracedance_sdk.trace import (
     UNKNOWN,
@@ -64,19 +64,12 @@ class Difference(NamedTuple):
     certain: bool = True
 
 
-class Operator(Protocol):
-    """A condition that stands where a value is expected, such as a regular expression."""
-
-    @property
-    def source(self) -> Json:
-        """The condition as it stands in a specification."""
-
-    def holds(self, actual: Json, mode: Mode) -> Answer:
-        """Whether the condition holds of a value, which may be `ABSENT` or unobserved."""
-
-
 class Condition:
-    """What `Operator` implementations derive from, so that they are told from plain values."""
+    """A condition that stands where a value is expected, such as a regular expression.
+
+    Attributes:
+        source: The condition as it stands in a specification.
+    """
 
     __slots__ = ("source",)
 
@@ -84,14 +77,20 @@ class Condition:
         self.source = source
 
     def holds(self, actual: Json, mode: Mode) -> Answer:
-        """Whether the condition holds of a value; see `Operator`."""
+        """Whether the condition holds of a value, which may be `ABSENT` or unobserved."""
         raise NotImplementedError
+
+    def differences(self, actual: Json, mode: Mode, path: str) -> Iterator[Difference]:
+        """Yield where a value does not, or may not, meet the condition."""
+        held = self.holds(actual, mode)
+        if held is not True:
+            yield Difference(path, self.source, actual, held is False)
 
 
 def differences(
     actual: Json, expected: Json, *, mode: Mode = "partial", path: str = ""
-) -> Iterator[Difference]:
-    """Yield every place where `actual` is not, or may not be, as expected.
+) -> list[Difference]:
+    """Return every place where `actual` is not, or may not be, as expected.
 
     Args:
         actual: The recorded value; `ABSENT` when there is none.
@@ -99,25 +98,44 @@ def differences(
         mode: See the module.
         path: JSON Pointer of the place, for the differences.
     """
+    found: list[Difference] = []
+    _compare(actual, expected, mode, (path, None), found)
+    return found
+
+
+_Place = tuple[Any, "str | int | None"]
+"""The place above and the step from it; the outermost is a pointer and None."""
+
+
+def _pointer(place: _Place) -> str:
+    """Return a place as a pointer, which most places never need."""
+    steps = []
+    while place[1] is not None:
+        steps.append(place[1])
+        place = place[0]
+    pointer: str = place[0]
+    for step in reversed(steps):
+        pointer = join(pointer, step)
+    return pointer
+
+
+def _compare(
+    actual: Json, expected: Json, mode: Mode, place: _Place, found: list[Difference]
+) -> None:
     if isinstance(expected, Condition):
-        held = expected.holds(actual, mode)
-        if held is not True:
-            yield Difference(path, expected.source, actual, held is False)
+        found.extend(expected.differences(actual, mode, _pointer(place)))
     elif actual is ABSENT:
-        yield Difference(path, source_of(expected), ABSENT)
+        found.append(Difference(_pointer(place), source_of(expected), ABSENT))
     elif is_unobserved(actual) or is_unobserved(expected):
-        yield Difference(path, source_of(expected), actual, certain=False)
+        found.append(Difference(_pointer(place), source_of(expected), actual, certain=False))
     else:
-        yield from _compared(number(actual), number(expected), mode, path)
-
-
-def _compared(actual: Json, expected: Json, mode: Mode, path: str) -> Iterator[Difference]:
-    if isinstance(expected, dict):
-        yield from _object(actual, expected, mode, path)
-    elif isinstance(expected, (list, tuple)):
-        yield from _list(actual, expected, mode, path)
-    elif not same_scalar(actual, expected):
-        yield Difference(path, expected, actual)
+        actual, expected = number(actual), number(expected)
+        if isinstance(expected, dict):
+            _compare_object(actual, expected, mode, place, found)
+        elif isinstance(expected, (list, tuple)):
+            _compare_list(actual, expected, mode, place, found)
+        elif not same_scalar(actual, expected):
+            found.append(Difference(_pointer(place), expected, actual))
 
 
 def answer(found: Iterable[Difference]) -> Answer:
@@ -216,36 +234,44 @@ def reported(value: Json) -> Json:
     return UNKNOWN if value is ABSENT else value
 
 
-def _object(actual: Json, expected: dict[str, Json], mode: Mode, path: str) -> Iterator[Difference]:
+def _compare_object(
+    actual: Json, expected: dict[str, Json], mode: Mode, place: _Place, found: list[Difference]
+) -> None:
     if not isinstance(actual, dict):
         fits_anything = mode != "exact" and not expected and isinstance(actual, (list, tuple))
         if not fits_anything:
-            yield Difference(path, source_of(expected), actual)
+            found.append(Difference(_pointer(place), source_of(expected), actual))
         return
     below: Mode = "exact" if mode == "input" else mode
     for key, item in expected.items():
-        found = actual.get(key, ABSENT)
-        plain = plain_answer(found, item)
-        if plain is False:
-            yield Difference(join(path, key), item, found)
-        elif plain is None:
-            yield from differences(found, item, mode=below, path=join(path, key))
-    if mode == "exact" and len(actual) > 0:
-        for key, item in actual.items():
-            if key not in expected:
-                yield Difference(join(path, key), ABSENT, item)
+        value = actual.get(key, ABSENT)
+        if plain_answer(value, item) is not True:
+            _compare(value, item, below, (place, key), found)
+    if mode == "exact":
+        found.extend(
+            Difference(_pointer((place, key)), ABSENT, item)
+            for key, item in actual.items()
+            if key not in expected
+        )
 
 
-def _list(
-    actual: Json, expected: list[Json] | tuple[Json, ...], mode: Mode, path: str
-) -> Iterator[Difference]:
+def _compare_list(
+    actual: Json,
+    expected: list[Json] | tuple[Json, ...],
+    mode: Mode,
+    place: _Place,
+    found: list[Difference],
+) -> None:
     if not isinstance(actual, (list, tuple)):
-        yield Difference(path, source_of(expected), actual)
+        found.append(Difference(_pointer(place), source_of(expected), actual))
         return
     below: Mode = "exact" if mode == "input" else mode
     for index, item in enumerate(expected):
-        found = actual[index] if index < len(actual) else ABSENT
-        yield from differences(found, item, mode=below, path=f"{path}/{index}")
+        value = actual[index] if index < len(actual) else ABSENT
+        if plain_answer(value, item) is not True:
+            _compare(value, item, below, (place, index), found)
     if mode == "exact":
-        for index in range(len(expected), len(actual)):
-            yield Difference(f"{path}/{index}", ABSENT, actual[index])
+        found.extend(
+            Difference(_pointer((place, index)), ABSENT, actual[index])
+            for index in range(len(expected), len(actual))
+        )

@@ -29,6 +29,7 @@ from tracedance_sdk.grading.matching import (
     ABSENT,
     Answer,
     Condition,
+    Difference,
     Mode,
     answer,
     both,
@@ -199,22 +200,33 @@ class _Absent(Condition):
         return (actual is ABSENT) is self.wanted
 
 
-class _Inner(Condition):
-    """``$not``, ``$exact`` and ``$literal``: another expected value, looked at differently."""
+class _Not(Condition):
+    __slots__ = ("expected",)
 
-    __slots__ = ("expected", "mode", "negated")
-
-    def __init__(
-        self, source: Json, expected: Json, *, mode: Mode | None = None, negated: bool = False
-    ) -> None:
+    def __init__(self, source: Json, expected: Json) -> None:
         super().__init__(source)
-        self.expected, self.mode, self.negated = expected, mode, negated
+        self.expected = expected
 
     def holds(self, actual: Json, mode: Mode) -> Answer:
-        held = answer(differences(actual, self.expected, mode=self.mode or mode))
-        if not self.negated:
-            return held
-        return False if actual is ABSENT else contrary(held)
+        if actual is ABSENT:
+            return False
+        return contrary(answer(differences(actual, self.expected, mode=mode)))
+
+
+class _Within(Condition):
+    """``$exact`` and ``$literal``: another expected value, compared in a mode of its own."""
+
+    __slots__ = ("expected", "mode")
+
+    def __init__(self, source: Json, expected: Json, mode: Mode | None = None) -> None:
+        super().__init__(source)
+        self.expected, self.mode = expected, mode
+
+    def holds(self, actual: Json, mode: Mode) -> Answer:
+        return answer(self.differences(actual, mode, ""))
+
+    def differences(self, actual: Json, mode: Mode, path: str) -> Iterator[Difference]:
+        yield from differences(actual, self.expected, mode=self.mode or mode, path=path)
 
 
 def _compile(source: Json, path: str, problems: list[Problem]) -> Json:
@@ -305,15 +317,15 @@ def _absent(source: Json, operand: Json, path: str, problems: list[Problem]) -> 
 
 
 def _not(source: Json, operand: Json, path: str, problems: list[Problem]) -> Condition:
-    return _Inner(source, _compile(operand, path, problems), negated=True)
+    return _Not(source, _compile(operand, path, problems))
 
 
 def _exact(source: Json, operand: Json, path: str, problems: list[Problem]) -> Condition:
-    return _Inner(source, _compile(operand, path, problems), mode="exact")
+    return _Within(source, _compile(operand, path, problems), "exact")
 
 
 def _literal(source: Json, operand: Json, path: str, problems: list[Problem]) -> Condition:  # noqa: ARG001
-    return _Inner(source, operand)
+    return _Within(source, operand)
 
 
 _OPERATORS: Final[dict[str, Callable[[Json, Json, str, list[Problem]], Condition]]] = {
