@@ -127,6 +127,27 @@ SETTINGS: Final[Mapping[str, Setting]] = {
             "OpenTelemetry's choice of protocol for spans.",
         ),
         Setting(
+            "bsp_queue",
+            "OTEL_BSP_MAX_QUEUE_SIZE",
+            "2048",
+            "integer",
+            "Most spans that wait to be exported; further ones are dropped and counted.",
+        ),
+        Setting(
+            "bsp_batch",
+            "OTEL_BSP_MAX_EXPORT_BATCH_SIZE",
+            "512",
+            "integer",
+            "Most spans in one request.",
+        ),
+        Setting(
+            "bsp_delay",
+            "OTEL_BSP_SCHEDULE_DELAY",
+            "5000",
+            "integer",
+            "How long a span waits for others to be sent with, in milliseconds.",
+        ),
+        Setting(
             "attribute_length",
             "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT",
             None,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -14,20 +13,28 @@ BLOB_BYTES: Final = 32 * 1024
 """A longer JSON value is kept beside the records, which hold a stub of it."""
 
 
+def stub_text(digest: str, size: int) -> str:
+    """Return the JSON that stands for a large value: its SHA-256 in hex, its size in bytes."""
+    return f'{{"$blob":"sha256:{digest}","$size":{size}}}'
+
+
 class Evidence(Protocol):
-    """Append-only records of one run, with the large values they refer to."""
+    """Append-only records of one run, with the large values they refer to.
+
+    Attributes:
+        put_blob: Keeps a large value and returns its SHA-256 in hex; None where records hold
+            large values themselves.
+        get_blob: Returns a large value by its SHA-256, or None when it is not here.
+    """
+
+    put_blob: Callable[[bytes], str] | None
+    get_blob: Callable[[str], bytes | None] | None
 
     def append(self, record: EvidenceRecord, /) -> None:
         """Keep a record."""
 
-    def put_blob(self, data: bytes, /) -> str:
-        """Keep a large value; return its SHA-256 in hex."""
-
-    def get_blob(self, digest: str, /) -> bytes | None:
-        """Return a large value, or None when it is not here."""
-
-    def records(self) -> list[EvidenceRecord]:
-        """Return the records kept so far, in order."""
+    def records(self) -> Iterator[EvidenceRecord]:
+        """Yield the records kept so far, in order."""
 
 
 class MemoryEvidence:
@@ -35,22 +42,13 @@ class MemoryEvidence:
 
     def __init__(self) -> None:
         self._records: list[EvidenceRecord] = []
-        self._blobs: dict[str, bytes] = {}
         self.append = self._records.append
+        self.put_blob: Callable[[bytes], str] | None = None
+        self.get_blob: Callable[[str], bytes | None] | None = None
 
-    def put_blob(self, data: bytes) -> str:
-        """Keep a large value; return its SHA-256 in hex."""
-        digest = hashlib.sha256(data).hexdigest()
-        self._blobs[digest] = data
-        return digest
-
-    def get_blob(self, digest: str) -> bytes | None:
-        """Return a large value, or None when it is not here."""
-        return self._blobs.get(digest)
-
-    def records(self) -> list[EvidenceRecord]:
-        """Return a copy of the list."""
-        return list(self._records)
+    def records(self) -> Iterator[EvidenceRecord]:
+        """Yield the records there are now."""
+        yield from list(self._records)
 
 
 class JournalEvidence:
@@ -66,8 +64,8 @@ class JournalEvidence:
         self._otel_trace_id = otel_trace_id
         self._first_file, self._offset = _end_of(writer)
         self.append = self._append_first if self._first_file is None else writer.append
-        self.put_blob = writer.put_blob
-        self.get_blob = writer.get_blob
+        self.put_blob: Callable[[bytes], str] | None = writer.put_blob
+        self.get_blob: Callable[[str], bytes | None] | None = writer.get_blob
 
     def _append_first(self, record: EvidenceRecord, /) -> None:
         self._writer.append(record)
@@ -75,17 +73,17 @@ class JournalEvidence:
         self._first_file = None if path is None else path.name
         self.append = self._writer.append
 
-    def records(self) -> list[EvidenceRecord]:
-        """Return the run's records read back, those of forked processes included."""
+    def records(self) -> Iterator[EvidenceRecord]:
+        """Yield the run's records read back, those of forked processes included."""
         from tracedance_sdk.journal import decode_line
 
-        found: list[EvidenceRecord] = []
         mark = self._otel_trace_id.encode()
         for path, offset in self._files():
             for line in _lines(path, offset):
                 if mark in line:
-                    found += decode_line(line, where=path.name)
-        return [record for record in found if record.trace_id == self._otel_trace_id]
+                    for record in decode_line(line, where=path.name):
+                        if record.trace_id == self._otel_trace_id:
+                            yield record
 
     def _files(self) -> Iterator[tuple[Path, int]]:
         """Yield the files this run can be in, with the byte to start at.

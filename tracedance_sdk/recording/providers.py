@@ -13,8 +13,8 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, TracerProvid
 
 from tracedance_sdk.journal import CLIENT, Attributes, SpanRecord
 from tracedance_sdk.otel import JSON_ATTRIBUTES, SCHEMA_URL, SCOPE, SCOPE_ATTRIBUTES, readable_span
-from tracedance_sdk.recording.exporting import without_content
 from tracedance_sdk.recording.identifiers import new_span_id, new_trace_id
+from tracedance_sdk.recording.leaving import leaving
 from tracedance_sdk.recording.scopes import Scope
 from tracedance_sdk.recording.span_limits import provider_attribute_length
 
@@ -66,10 +66,11 @@ class ProviderSpans:
 
     def end(self, span: Span, record: SpanRecord) -> None:
         """End a span with everything its record says."""
-        if not self._with_content:
-            record = without_content(record)
         fitted = readable_span(
-            record, resource=_NOWHERE, scope=_SCOPE, max_value_length=self._limit
+            leaving(record, with_content=self._with_content),
+            resource=_NOWHERE,
+            scope=_SCOPE,
+            max_value_length=self._limit,
         )
         span.set_attributes(dict(fitted.attributes or {}))
         if record.error is not None:

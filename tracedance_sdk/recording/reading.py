@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from tracedance_sdk.journal import SpanRecord
 from tracedance_sdk.otel import assemble
@@ -17,9 +18,7 @@ def trace_of(run: Run, root: SpanRecord | None = None) -> Trace:
         run: The run.
         root: Its root span as of now, while it is open.
     """
-    records = run.evidence.records()
-    if root is not None:
-        records.append(root)
+    records = chain(run.evidence.records(), () if root is None else (root,))
     traces = assemble(records, blobs=run.evidence.get_blob)
     return next(trace for trace in traces if trace.id == run.identity.trace_id)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import orjson
 
 from tracedance_sdk.journal import Attributes, EvidenceRecord, Link, SpanRecord
-from tracedance_sdk.recording.evidence import BLOB_BYTES, Evidence
+from tracedance_sdk.recording.evidence import BLOB_BYTES, Evidence, stub_text
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.ledger import Ledger
 from tracedance_sdk.recording.scopes import Scope, open_runs
@@ -108,6 +108,7 @@ class Run:
         self.watch: StateWatch | None = None
         self.give_up: Callable[[], None] = self.shut
         self._counting = threading.Lock()
+        self._put_blob = self.evidence.put_blob
         self._redact = pipeline.redact
         self._export = pipeline.export
 
@@ -146,15 +147,15 @@ class Run:
             self.written += 1
 
     def text(self, data: bytes) -> str:
-        """Return JSON as it may be written: secrets masked, a large value as a stub.
+        """Return JSON as it is kept: secrets masked, a large value beside a journal as a stub.
 
         Args:
             data: JSON of the value, just frozen.
         """
         if self._redact is not None:
             data = GUARD.attempt("redaction", self.faults, self._redact, data) or UNCHECKED
-        if len(data) > BLOB_BYTES:
-            return self._as_blob(data)
+        if len(data) > BLOB_BYTES and self._put_blob is not None:
+            return self._as_blob(data, self._put_blob)
         return data.decode()
 
     def masked(self, data: bytes) -> bytes:
@@ -164,9 +165,12 @@ class Run:
         return GUARD.attempt("redaction", self.faults, self._redact, data) or UNCHECKED
 
     def stubbed(self, attributes: Attributes) -> Attributes:
-        """Return attributes, already masked, with large JSON texts in them as stubs."""
+        """Return attributes, already masked; beside a journal large texts in them as stubs."""
+        put_blob = self._put_blob
+        if put_blob is None:
+            return attributes
         return {
-            key: self._as_blob(value.encode())
+            key: self._as_blob(value.encode(), put_blob)
             if isinstance(value, str) and len(value) > BLOB_BYTES
             else value
             for key, value in attributes.items()
@@ -185,8 +189,6 @@ class Run:
         found = self.masked_value(value)
         return found if isinstance(found, dict) else {}
 
-    def _as_blob(self, data: bytes) -> str:
-        digest = GUARD.attempt("blob", self.faults, self.evidence.put_blob, data)
-        if digest is None:
-            return NOT_KEPT
-        return f'{{"$blob":"sha256:{digest}","$size":{len(data)}}}'
+    def _as_blob(self, data: bytes, put_blob: Callable[[bytes], str]) -> str:
+        digest = GUARD.attempt("blob", self.faults, put_blob, data)
+        return NOT_KEPT if digest is None else stub_text(digest, len(data))

@@ -6,6 +6,8 @@ from collections import Counter
 from typing import Final
 
 LATE: Final = "not taken by the exporter in time"
+FULL: Final = "the export queue was full"
+CLOSED: Final = "the exporter was closed"
 
 
 class Tally:
@@ -14,7 +16,7 @@ class Tally:
     Attributes:
         handed: Given to the exporter's queue.
         exported: Taken by the exporter.
-        failed: Refused by it, by reason.
+        failed: Refused by it or left out of the queue, by reason.
     """
 
     def __init__(self) -> None:
@@ -25,5 +27,6 @@ class Tally:
     @property
     def dropped(self) -> dict[str, int]:
         """Spans not exported, by reason; those still on their way count as late."""
-        late = self.handed - self.exported - self.failed.total()
-        return {**self.failed, **({LATE: late} if late > 0 else {})}
+        failed = dict(self.failed)
+        late = self.handed - self.exported - sum(failed.values())
+        return {**failed, **({LATE: late} if late > 0 else {})}

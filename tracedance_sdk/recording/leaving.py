@@ -1,0 +1,40 @@
+"""A span as it leaves the process: large values as stubs, content only when wanted."""
+
+from __future__ import annotations
+
+import hashlib
+
+from tracedance_sdk.journal import Attributes, SpanRecord
+from tracedance_sdk.otel import JSON_ATTRIBUTES
+from tracedance_sdk.recording.evidence import BLOB_BYTES, stub_text
+
+
+def leaving(record: SpanRecord, *, with_content: bool) -> SpanRecord:
+    """Return a span fit to leave the process.
+
+    Args:
+        record: As it is kept, secrets masked.
+        with_content: Leave arguments, results, messages and states in, the large ones as stubs
+            with size and hash.
+    """
+    attributes: Attributes = {}
+    changed = False
+    for key, value in record.attributes.items():
+        if not with_content and key in JSON_ATTRIBUTES:
+            changed = True
+        elif isinstance(value, str) and len(value) > BLOB_BYTES:
+            attributes[key] = _stub(value)
+            changed = True
+        else:
+            attributes[key] = value
+    return record._replace(attributes=attributes) if changed else record
+
+
+def text_size(record: SpanRecord) -> int:
+    """Return roughly how much memory a span's texts take, in bytes."""
+    return sum(len(value) for value in record.attributes.values() if isinstance(value, str))
+
+
+def _stub(text: str) -> str:
+    data = text.encode("utf-8", "backslashreplace")
+    return stub_text(hashlib.sha256(data).hexdigest(), len(data))
