@@ -96,11 +96,44 @@ def test_a_fault_is_logged_once_per_place_and_counted_every_time(
 
     (record,) = caplog.records
     assert record.getMessage() == (
-        "tracedance could not record (start); the program goes on, further faults of this kind"
-        " are only counted"
+        "tracedance could not record (start: RuntimeError); the program goes on, further faults of"
+        " this kind are only counted"
     )
+    assert record.exc_info is None
     assert recorder.close().faults == {"start: RuntimeError": 5}
     assert [call.arguments for call in recorder.trace.calls] == [{"n": 7}]
+
+
+def test_the_log_line_of_a_fault_quotes_the_system_and_not_what_was_recorded(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    guard, faults = Guard(), Counter[str]()
+    with caplog.at_level(logging.WARNING):
+        guard.note("write", faults, OSError(28, "No space left\non device"))
+        guard.note("result", faults, ValueError("cannot encode 'my secret'"))
+
+    told = [record.getMessage().partition(";")[0] for record in caplog.records]
+    assert told == [
+        "tracedance could not record (write: OSError: [Errno 28] No space left on device)",
+        "tracedance could not record (result: ValueError)",
+    ]
+
+
+class BrokenHandler(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        raise ValueError("I/O operation on closed file")
+
+
+def test_a_log_that_cannot_be_written_is_not_the_programs_trouble() -> None:
+    guard, faults = Guard(), Counter[str]()
+    logger, handler = logging.getLogger("tracedance_sdk"), BrokenHandler()
+    logger.addHandler(handler)
+    try:
+        assert guard.attempt("write", faults, int, "no number") is None
+    finally:
+        logger.removeHandler(handler)
+
+    assert faults == {"write: ValueError": 1}
 
 
 @pytest.mark.usefixtures("forgiving")

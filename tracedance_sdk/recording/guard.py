@@ -10,7 +10,10 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Final, ParamSpec, TypeVar
+
+from tracedance_sdk.errors import TraceDanceError
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -63,7 +66,11 @@ class Guard:
             return None
 
     def note(self, place: str, faults: Counter[str], error: Exception) -> None:
-        """Count a fault, and log it when it is the first of its type at its place."""
+        """Count a fault, and log it in one line when it is the first of its type at its place.
+
+        The line holds the message of an error of ours or of the system; another one might quote
+        what was being recorded, and is shown at DEBUG level alone.
+        """
         if self.raises:
             raise error
         kind = type(error)
@@ -71,12 +78,22 @@ class Guard:
         if (place, kind) in self._logged:
             return
         self._logged.add((place, kind))
-        _LOGGER.warning(
-            "tracedance could not record (%s); the program goes on, further faults of this"
-            " kind are only counted",
-            place,
-            exc_info=error,
-        )
+        with suppress(Exception):
+            # Handlers are the program's own: one may raise, or have lost its stream.
+            _LOGGER.warning(
+                "tracedance could not record (%s: %s); the program goes on, further faults of"
+                " this kind are only counted",
+                place,
+                _told(error),
+            )
+            _LOGGER.debug("the fault in full", exc_info=error)
+
+
+def _told(error: Exception) -> str:
+    told = type(error).__name__
+    if isinstance(error, (TraceDanceError, OSError)):
+        told += f": {error}"
+    return " ".join(told.split())
 
 
 GUARD: Final = Guard()
