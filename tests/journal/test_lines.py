@@ -17,14 +17,18 @@ from tracedance_sdk.journal import (
     EvidenceRecord,
     SpanRecord,
     decode_line,
-    encode_line,
+    encode_record,
     otlp_records,
 )
 
 
+def whole(record: EvidenceRecord) -> bytes:
+    return b"ab01".join(encode_record(record, line=7))
+
+
 @given(records)
 def test_a_record_written_and_read_back_is_equal(record: EvidenceRecord) -> None:
-    found = decode_line(encode_line(record, "ab" * 32), where="line")
+    found = decode_line(whole(record), where="line")
     assert found == [record]
     kinds = [(key, type(value)) for key, value in record.attributes.items()]
     assert [(key, type(value)) for key, value in found[0].attributes.items()] == kinds
@@ -32,7 +36,7 @@ def test_a_record_written_and_read_back_is_equal(record: EvidenceRecord) -> None
 
 @given(records)
 def test_every_line_is_otlp_json_that_protobuf_reads(record: EvidenceRecord) -> None:
-    line = encode_line(record, "ab" * 32).decode()
+    line = whole(record).decode()
     # json_format takes ids for base64 although OTLP has them in hex, hence the detour.
     if isinstance(record, SpanRecord):
         [span] = json_format.Parse(line, TracesData()).resource_spans[0].scope_spans[0].spans
@@ -64,8 +68,9 @@ def _value(value: Any) -> Any:
 def test_lines_have_camel_case_names_hex_ids_and_integers_as_strings() -> None:
     assert _pretty(call_end()) == snapshot("""\
 {"resourceSpans":[{"scopeSpans":[{"scope":{"name":"tracedance.journal",
-"attributes":[{"key":"tracedance.journal.previous",
-"value":{"stringValue":"ab01"}}]},
+"attributes":[{"key":"tracedance.journal.hash",
+"value":{"stringValue":"ab01"}},{"key":"tracedance.journal.line",
+"value":{"intValue":"7"}}]},
 "spans":[{"traceId":"0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a",
 "spanId":"0b0b0b0b0b0b0b0b",
 "parentSpanId":"0c0c0c0c0c0c0c0c",
@@ -79,8 +84,9 @@ def test_lines_have_camel_case_names_hex_ids_and_integers_as_strings() -> None:
 """)
     assert _pretty(call_start()) == snapshot("""\
 {"resourceLogs":[{"scopeLogs":[{"scope":{"name":"tracedance.journal",
-"attributes":[{"key":"tracedance.journal.previous",
-"value":{"stringValue":"ab01"}},{"key":"tracedance.event.parent",
+"attributes":[{"key":"tracedance.journal.hash",
+"value":{"stringValue":"ab01"}},{"key":"tracedance.journal.line",
+"value":{"intValue":"7"}},{"key":"tracedance.event.parent",
 "value":{"stringValue":"0c0c0c0c0c0c0c0c"}}]},
 "logRecords":[{"timeUnixNano":"5",
 "eventName":"tracedance.call.start",
@@ -93,14 +99,14 @@ def test_lines_have_camel_case_names_hex_ids_and_integers_as_strings() -> None:
 
 
 def _pretty(record: EvidenceRecord) -> str:
-    return encode_line(record, "ab01").decode().replace(',"', ',\n"')
+    return whole(record).decode().replace(',"', ',\n"')
 
 
 def test_what_json_cannot_say_is_spelled_out() -> None:
     span = call_end()._replace(
         name="\ud800", attributes={"big": 2**70, "text": "a\udfff", "\ud800": ("\ud800",)}
     )
-    [found] = decode_line(encode_line(span, ""), where="line")
+    [found] = decode_line(whole(span), where="line")
     assert found == span._replace(
         name="\\ud800",
         attributes={"big": "1180591620717411303424", "text": "a\\udfff", "\\ud800": ("\\ud800",)},
@@ -109,7 +115,7 @@ def test_what_json_cannot_say_is_spelled_out() -> None:
 
 def test_not_a_number_survives() -> None:
     span = call_end()._replace(attributes={"x": float("nan")})
-    [found] = decode_line(encode_line(span, ""), where="line")
+    [found] = decode_line(whole(span), where="line")
     assert repr(found.attributes) == "{'x': nan}"
 
 
@@ -172,4 +178,4 @@ def test_other_lines_are_refused_in_one_line(line: bytes) -> None:
 
 def test_an_event_without_a_parent_has_none() -> None:
     event = EventRecord("tracedance.turn", "0a" * 16, "0b" * 8, 5, {})
-    assert decode_line(encode_line(event, ""), where="line") == [event]
+    assert decode_line(whole(event), where="line") == [event]

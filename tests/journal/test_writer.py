@@ -26,11 +26,26 @@ def lines(folder: Path) -> list[bytes]:
     return [line for path in files for line in path.read_bytes().split(b"\n")[:-1]]
 
 
-def previous(line: bytes) -> str:
+def hashes(found: list[bytes]) -> list[str]:
+    """Return the hash that each line carries."""
+    return [line_hash(line) for line in found]
+
+
+def line_hash(line: bytes) -> str:
     document = json.loads(line)
     [resource_] = document.get("resourceSpans") or document["resourceLogs"]
     [group] = resource_.get("scopeSpans") or resource_["scopeLogs"]
     return str(group["scope"]["attributes"][0]["value"]["stringValue"])
+
+
+def expected_hashes(found: list[bytes], key: bytes | None = None) -> list[str]:
+    """Return the hashes that a chain through these lines has, computed apart from the library."""
+    chain = [""]
+    for line in found:
+        data = chain[-1].encode() + line.replace(line_hash(line).encode(), b"", 1)
+        digest = hashlib.sha256(data) if key is None else hmac.new(key, data, "sha256")
+        chain.append(digest.hexdigest())
+    return chain[1:]
 
 
 def event_name(line: bytes) -> str:
@@ -66,7 +81,7 @@ def test_records_come_back_in_the_order_written(tmp_path: Path) -> None:
 
 def test_nothing_is_created_before_the_first_record(tmp_path: Path) -> None:
     writer = JournalWriter(tmp_path / "traces")
-    assert writer.close() == (None, 0, 0)
+    assert writer.close() == (None, 0, 0, 0)
     assert not (tmp_path / "traces").exists()
 
 
@@ -79,21 +94,17 @@ def test_files_are_for_their_owner_only(tmp_path: Path) -> None:
     writer.close()
 
 
-@pytest.mark.parametrize("key", [None, b"secret"])
-def test_each_line_names_the_hash_of_the_line_before(tmp_path: Path, key: bytes | None) -> None:
+@pytest.mark.parametrize("key", [None, b"secret"], ids=["plain", "keyed"])
+def test_each_line_carries_a_hash_over_itself_and_the_hash_before(
+    tmp_path: Path, key: bytes | None
+) -> None:
     writer = JournalWriter(tmp_path, key=key)
     for number in range(3):
         writer.append(call_end(number))
     head = writer.close().head
     found = lines(tmp_path)
-    hashes = [
-        hashlib.sha256(line).hexdigest()
-        if key is None
-        else hmac.new(key, line, "sha256").hexdigest()
-        for line in found
-    ]
-    assert [previous(line) for line in found] == ["", *hashes[:-1]]
-    assert head == hashes[-1]
+    assert hashes(found) == expected_hashes(found, key)
+    assert head == hashes(found)[-1]
     assert (event_name(found[0]), event_name(found[-1])) == (
         "tracedance.journal.header",
         "tracedance.journal.close",
@@ -121,9 +132,8 @@ def test_a_full_or_old_file_is_followed_by_another_in_the_same_chain(
     assert len(contents.files) > 2
     assert list(contents) == [call_end(number) for number in range(5)]
     found = lines(tmp_path)
-    hashes = [hashlib.sha256(line).hexdigest() for line in found]
-    assert [previous(line) for line in found] == ["", *hashes[:-1]]
-    assert head == hashes[-1]
+    assert hashes(found) == expected_hashes(found)
+    assert head == hashes(found)[-1]
 
 
 def test_threads_write_whole_lines_into_one_chain(tmp_path: Path) -> None:
@@ -140,9 +150,7 @@ def test_threads_write_whole_lines_into_one_chain(tmp_path: Path) -> None:
         thread.join()
     assert writer.close().records == 400
     found = lines(tmp_path)
-    assert [previous(line) for line in found[1:]] == [
-        hashlib.sha256(line).hexdigest() for line in found[:-1]
-    ]
+    assert hashes(found) == expected_hashes(found)
     numbers = [record.attributes["tracedance.call.index"] for record in read_journal(tmp_path)]
     assert sorted(numbers, key=int) == list(range(400))  # type: ignore[arg-type]  # all integers
 
@@ -222,17 +230,68 @@ def test_a_disk_too_full_for_a_header_leaves_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_removed_folder_is_noticed_and_made_anew(tmp_path: Path) -> None:
+def test_a_removed_folder_is_made_anew_and_what_was_lost_is_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     folder = tmp_path / "traces"
     writer = JournalWriter(folder)
     writer.append(call_end(0))
+    writer.append(call_end(1))
     shutil.rmtree(folder)
     time.sleep(0.06)
-    with pytest.raises(JournalError, match="removed"):
-        writer.append(call_end(1))
     writer.append(call_end(2))
-    writer.close()
+    assert "records lost: 2" in caplog.text
+    summary = writer.close()
+    assert (summary.records, summary.lost) == (3, 2)
     assert list(read_journal(folder)) == [call_end(2)]
+
+
+def test_a_folder_removed_just_before_closing_is_noticed(tmp_path: Path) -> None:
+    folder = tmp_path / "traces"
+    writer = JournalWriter(folder)
+    for number in range(3):
+        writer.append(call_end(number))
+    shutil.rmtree(folder)
+    assert writer.close().lost == 3
+    assert not folder.exists()
+
+
+def test_a_file_cut_while_it_is_written_counts_the_records_cut_off(tmp_path: Path) -> None:
+    writer = JournalWriter(tmp_path)
+    for number in range(4):
+        writer.append(call_end(number))
+    path = writer.path
+    assert path is not None
+    content = path.read_bytes().splitlines(keepends=True)
+    os.truncate(path, len(b"".join(content[:3])) + 10)
+    assert writer.close().lost == 2
+    assert list(read_journal(tmp_path)) == [call_end(0), call_end(1)]
+
+
+def test_a_file_that_was_moved_has_lost_nothing(tmp_path: Path) -> None:
+    writer = JournalWriter(tmp_path / "traces")
+    writer.append(call_end(0))
+    (tmp_path / "traces").rename(tmp_path / "moved")
+    time.sleep(0.06)
+    writer.append(call_end(1))
+    assert writer.close().lost == 0
+    assert list(read_journal(tmp_path / "moved")) == [call_end(0), call_end(1)]
+
+
+@needs_fork
+def test_a_daemon_that_closes_every_descriptor_goes_on_in_another_file(tmp_path: Path) -> None:
+    def work() -> None:
+        writer = JournalWriter(tmp_path)
+        writer.append(call_end(0))
+        os.closerange(3, 256)
+        kept = [os.open(os.devnull, os.O_RDWR) for _ in range(64)]
+        time.sleep(0.06)
+        writer.append(call_end(1))
+        assert writer.close().lost == 0
+        assert [os.fstat(descriptor).st_nlink for descriptor in kept] == [1] * 64
+
+    assert in_child(work) == 0
+    assert list(read_journal(tmp_path)) == [call_end(0), call_end(1)]
 
 
 def test_a_folder_that_cannot_be_made_raises_in_one_line(tmp_path: Path) -> None:

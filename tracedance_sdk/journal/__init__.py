@@ -11,8 +11,9 @@ from tracedance_sdk._lazy import lazy_face
 
 if TYPE_CHECKING:
     from tracedance_sdk.journal.blobs import blob_path, read_blob, write_blob
+    from tracedance_sdk.journal.breaks import Break, BreakKind
     from tracedance_sdk.journal.decoding import decode_line, otlp_records
-    from tracedance_sdk.journal.encoding import FORMAT, VERSION, encode_line
+    from tracedance_sdk.journal.encoding import FORMAT, VERSION, encode_record
     from tracedance_sdk.journal.reader import (
         JournalContents,
         JournalProblem,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         Link,
         SpanRecord,
     )
+    from tracedance_sdk.journal.verification import OpenTail, Verification, verify
     from tracedance_sdk.journal.writer import JournalSummary, JournalWriter
 
 __all__ = [
@@ -37,6 +39,8 @@ __all__ = [
     "VERSION",
     "Attribute",
     "Attributes",
+    "Break",
+    "BreakKind",
     "EventRecord",
     "EvidenceRecord",
     "JournalContents",
@@ -44,13 +48,16 @@ __all__ = [
     "JournalSummary",
     "JournalWriter",
     "Link",
+    "OpenTail",
     "SpanRecord",
+    "Verification",
     "blob_path",
     "decode_line",
-    "encode_line",
+    "encode_record",
     "otlp_records",
     "read_blob",
     "read_journal",
+    "verify",
     "write_blob",
 ]
 
@@ -58,8 +65,9 @@ __getattr__, __dir__ = lazy_face(
     __name__,
     {
         "blobs": ("blob_path", "read_blob", "write_blob"),
+        "breaks": ("Break", "BreakKind"),
         "decoding": ("decode_line", "otlp_records"),
-        "encoding": ("FORMAT", "VERSION", "encode_line"),
+        "encoding": ("FORMAT", "VERSION", "encode_record"),
         "reader": ("JournalContents", "JournalProblem", "read_journal"),
         "records": (
             "CLIENT",
@@ -71,6 +79,7 @@ __getattr__, __dir__ = lazy_face(
             "Link",
             "SpanRecord",
         ),
+        "verification": ("OpenTail", "Verification", "verify"),
         "writer": ("JournalSummary", "JournalWriter"),
     },
 )

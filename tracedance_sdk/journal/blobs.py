@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from tracedance_sdk.errors import JournalError
+from tracedance_sdk.journal.folders import make_folder, sync_folder
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -36,11 +37,11 @@ def write_blob(folder: Path, data: bytes, *, fsync: bool = False) -> str:
     """
     digest = hashlib.sha256(data).hexdigest()
     path = blob_path(folder, digest)
-    if path.exists():
+    if _is_kept(path, len(data)):
         return digest
     draft = path.with_name(f".{digest[:16]}-{os.getpid()}-{secrets.token_hex(4)}")
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(path.parent, fsync=fsync)
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
@@ -48,6 +49,8 @@ def write_blob(folder: Path, data: bytes, *, fsync: bool = False) -> str:
                 file.flush()
                 os.fsync(file.fileno())
         draft.replace(path)
+        if fsync:
+            sync_folder(path.parent)
     except OSError as error:
         with contextlib.suppress(OSError):
             draft.unlink()
@@ -55,6 +58,15 @@ def write_blob(folder: Path, data: bytes, *, fsync: bool = False) -> str:
             f"a blob of {len(data):,} bytes cannot be written to {str(path.parent)!r}: {error}"
         ) from error
     return digest
+
+
+def _is_kept(path: Path, size: int) -> bool:
+    """Whether a blob is there whole; if so it counts as just used, which keeps pruning off it."""
+    try:
+        os.utime(path)
+        return path.stat().st_size == size
+    except OSError:
+        return False
 
 
 def read_blob(folder: Path, digest: str) -> bytes | None:

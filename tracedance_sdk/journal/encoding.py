@@ -1,7 +1,7 @@
 """Write evidence records as lines of OTLP-JSON: spans as ``resourceSpans``, events as logs.
 
 Every line is a valid OTLP document of its own. The scope of a line, not the record in it, carries
-what the journal needs: the hash of the line before, and the parent of an event's span, for which
+what the journal needs: the line's hash, its number, and the parent of an event's span, for which
 a log record has no field.
 """
 
@@ -11,14 +11,25 @@ from typing import Any, Final
 
 import orjson
 
-from tracedance_sdk.journal.records import Attribute, Attributes, EvidenceRecord, SpanRecord
+from tracedance_sdk.journal.records import (
+    Attribute,
+    Attributes,
+    EventRecord,
+    EvidenceRecord,
+    SpanRecord,
+)
 
 FORMAT: Final = "tracedance.journal"
 VERSION: Final = 1
 
 HEADER_EVENT: Final = "tracedance.journal.header"
 CLOSE_EVENT: Final = "tracedance.journal.close"
-PREVIOUS_KEY: Final = "tracedance.journal.previous"
+PRUNED_EVENT: Final = "tracedance.journal.pruned"
+CONTROL_EVENTS: Final = frozenset({HEADER_EVENT, CLOSE_EVENT, PRUNED_EVENT})
+"""What a journal says about itself; not evidence of a run."""
+
+HASH_KEY: Final = "tracedance.journal.hash"
+LINE_KEY: Final = "tracedance.journal.line"
 PARENT_KEY: Final = "tracedance.event.parent"
 
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
@@ -27,39 +38,41 @@ _ERROR: Final = 2
 
 _SCOPE: Final = b'{"scope":{"name":"%b","attributes":[{"key":"%b","value":{"stringValue":"' % (
     FORMAT.encode(),
-    PREVIOUS_KEY.encode(),
+    HASH_KEY.encode(),
 )
-_SPAN_HEAD: Final = b'{"resourceSpans":[{"scopeSpans":[' + _SCOPE
-_EVENT_HEAD: Final = b'{"resourceLogs":[{"scopeLogs":[' + _SCOPE
-_PARENT: Final = b'"}},{"key":"%b","value":{"stringValue":' % PARENT_KEY.encode()
+SPAN_OPENING: Final = b'{"resourceSpans":[{"scopeSpans":[' + _SCOPE
+EVENT_OPENING: Final = b'{"resourceLogs":[{"scopeLogs":[' + _SCOPE
+"""The two beginnings of a line; its hash follows."""
+
+NUMBER_OPENING: Final = b'"}},{"key":"%b","value":{"intValue":"' % LINE_KEY.encode()
+"""What follows the hash; the line's number comes next."""
+
+_SPAN_REST: Final = NUMBER_OPENING + b'%d"}}]},"spans":[%b]}]}]}'
+_EVENT_REST: Final = NUMBER_OPENING + b'%d"}}]},"logRecords":[%b]}]}]}'
+_CHILD_EVENT_REST: Final = b"".join(
+    (
+        NUMBER_OPENING,
+        b'%d"}},{"key":"',
+        PARENT_KEY.encode(),
+        b'","value":{"stringValue":%b}}]},"logRecords":[%b]}]}]}',
+    )
+)
 
 
-def encode_line(record: EvidenceRecord, previous: str) -> bytes:
-    """Return one record as one line, without its newline.
+def encode_record(record: EvidenceRecord, *, line: int) -> tuple[bytes, bytes]:
+    """Return one record as one line in two pieces, between which the line's hash belongs.
 
     Args:
         record: The span or event. A lone surrogate in a text is written as its escape, an integer
             beyond 64 bits as its digits.
-        previous: Hash of the line before, in hex; empty when there is none.
+        line: Number of the line in its file, from 1.
     """
-    hash_before = previous.encode()
     if isinstance(record, SpanRecord):
-        span = _json(_span(record))
-        return b"".join((_SPAN_HEAD, hash_before, b'"}}]},"spans":[', span, b"]}]}]}"))
-    event = _json(
-        {
-            "timeUnixNano": str(record.time_ns),
-            "eventName": record.name,
-            "traceId": record.trace_id,
-            "spanId": record.span_id,
-            "attributes": _attributes(record.attributes),
-        }
-    )
+        return SPAN_OPENING, _SPAN_REST % (line, _json(_span(record)))
     if record.parent_id is None:
-        return b"".join((_EVENT_HEAD, hash_before, b'"}}]},"logRecords":[', event, b"]}]}]}"))
+        return EVENT_OPENING, _EVENT_REST % (line, _json(_event(record)))
     parent = _json(record.parent_id)
-    pieces = (_EVENT_HEAD, hash_before, _PARENT, parent, b'}}]},"logRecords":[', event, b"]}]}]}")
-    return b"".join(pieces)
+    return EVENT_OPENING, _CHILD_EVENT_REST % (line, parent, _json(_event(record)))
 
 
 def _json(value: Any) -> bytes:
@@ -69,23 +82,33 @@ def _json(value: Any) -> bytes:
         return orjson.dumps(_spelled(value))
 
 
-def _span(record: SpanRecord) -> dict[str, Any]:
-    span: dict[str, Any] = {
-        "traceId": record.trace_id,
-        "spanId": record.span_id,
-        "parentSpanId": record.parent_id or "",
-        "name": record.name,
-        "kind": record.kind,
-        "startTimeUnixNano": str(record.start_ns),
-        "endTimeUnixNano": str(record.end_ns),
-        "attributes": _attributes(record.attributes),
+def _event(record: EventRecord) -> dict[str, Any]:
+    name, trace_id, span_id, time_ns, attributes, _ = record
+    return {
+        "timeUnixNano": str(time_ns),
+        "eventName": name,
+        "traceId": trace_id,
+        "spanId": span_id,
+        "attributes": _attributes(attributes),
     }
-    if record.links:
-        span["links"] = [
-            {"traceId": link.trace_id, "spanId": link.span_id} for link in record.links
-        ]
-    if record.error is not None:
-        span["status"] = {"code": _ERROR, "message": record.error}
+
+
+def _span(record: SpanRecord) -> dict[str, Any]:
+    name, trace_id, span_id, parent_id, kind, start_ns, end_ns, attributes, error, links = record
+    span: dict[str, Any] = {
+        "traceId": trace_id,
+        "spanId": span_id,
+        "parentSpanId": parent_id or "",
+        "name": name,
+        "kind": kind,
+        "startTimeUnixNano": str(start_ns),
+        "endTimeUnixNano": str(end_ns),
+        "attributes": _attributes(attributes),
+    }
+    if links:
+        span["links"] = [{"traceId": link.trace_id, "spanId": link.span_id} for link in links]
+    if error is not None:
+        span["status"] = {"code": _ERROR, "message": error}
     return span
 
 
@@ -93,18 +116,19 @@ def _attributes(attributes: Attributes) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     add = found.append
     for key, value in attributes.items():
-        if type(value) is str:
+        kind = type(value)
+        if kind is str:
             add({"key": key, "value": {"stringValue": value}})
-        elif type(value) is int and _INT_MIN <= value <= _INT_MAX:
+        elif kind is int and _INT_MIN <= value <= _INT_MAX:  # type: ignore[operator]  # an int
             add({"key": key, "value": {"intValue": str(value)}})
+        elif kind is bool:
+            add({"key": key, "value": {"boolValue": value}})
         else:
             add({"key": key, "value": _other_value(value)})
     return found
 
 
 def _other_value(value: Attribute) -> dict[str, Any]:
-    if isinstance(value, bool):
-        return {"boolValue": value}
     if isinstance(value, float):
         return {"doubleValue": _double(value)}
     if isinstance(value, tuple):

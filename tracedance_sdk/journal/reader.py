@@ -7,19 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
-from tracedance_sdk.errors import InvalidJSON, JournalError, UnsupportedVersion
+from tracedance_sdk.errors import InvalidJSON, JournalError
 from tracedance_sdk.journal.blobs import read_blob
 from tracedance_sdk.journal.decoding import decode_line
-from tracedance_sdk.journal.encoding import CLOSE_EVENT, FORMAT, HEADER_EVENT, VERSION
+from tracedance_sdk.journal.encoding import CONTROL_EVENTS
+from tracedance_sdk.journal.files import MAX_LINE_BYTES, journal_files, numbered_lines
 from tracedance_sdk.journal.records import EventRecord, EvidenceRecord
 
-MAX_LINE_BYTES: Final = 256 * 1024 * 1024
-"""Longest line that is read unless told otherwise."""
-
-_SUFFIX: Final = ".jsonl"
 _LINE: Final = "line"
-_HEADER_BYTES: Final = 64 * 1024
-_CONTROL: Final = (HEADER_EVENT, CLOSE_EVENT)
 
 
 class JournalProblem(NamedTuple):
@@ -78,7 +73,7 @@ class JournalContents:
             return None
 
     def _records(self, file: BinaryIO, path: Path) -> Iterator[EvidenceRecord]:
-        for number, line in _lines(file, self._max_line_bytes):
+        for number, line in numbered_lines(file, self._max_line_bytes):
             if line is None:
                 what = f"longer than {self._max_line_bytes:,} bytes; skipped"
                 self.problems.append(JournalProblem(what, path, number))
@@ -93,7 +88,7 @@ class JournalContents:
                     self.torn += 1
                 continue
             for record in records:
-                if not (isinstance(record, EventRecord) and record.name in _CONTROL):
+                if not (isinstance(record, EventRecord) and record.name in CONTROL_EVENTS):
                     yield record
 
 
@@ -113,66 +108,6 @@ def read_journal(
         JournalError: Nothing there, not readable, or no journal.
         UnsupportedVersion: A journal of a version that this release does not read.
     """
-    where = Path(path)
-    if where.is_dir():
-        return _open_folder(where, max_line_bytes)
-    try:
-        with where.open("rb") as file:
-            _check_header(file.readline(_HEADER_BYTES), where)
-    except (OSError, ValueError) as error:
-        if isinstance(error, (JournalError, UnsupportedVersion)):
-            raise
-        raise JournalError(f"the journal {str(path)!r} cannot be read: {error}") from error
-    return JournalContents(where.parent, (where,), [], max_line_bytes)
-
-
-def _open_folder(folder: Path, max_line_bytes: int) -> JournalContents:
-    files: list[Path] = []
-    problems: list[JournalProblem] = []
-    for path in sorted(folder.glob(f"*{_SUFFIX}")):
-        try:
-            with path.open("rb") as file:
-                _check_header(file.readline(_HEADER_BYTES), path)
-        except UnsupportedVersion:
-            raise
-        except JournalError as error:
-            problems.append(JournalProblem(str(error), path, 1))
-        except OSError as error:
-            problems.append(JournalProblem(f"cannot be read: {error}", path, 0))
-        else:
-            files.append(path)
-    if not files:
-        first = f"; {problems[0]}" if problems else ""
-        raise JournalError(f"no journal in the folder {str(folder)!r}{first}")
-    return JournalContents(folder, tuple(files), problems, max_line_bytes)
-
-
-def _check_header(line: bytes, path: Path) -> None:
-    if not line:
-        raise JournalError(f"{str(path)!r} is empty; a journal begins with its header")
-    try:
-        records = decode_line(line, where=str(path))
-    except InvalidJSON as error:
-        raise JournalError(f"{str(path)!r} is no journal: its first line is no header") from error
-    header = records[0] if records else None
-    if header is None or header.name != HEADER_EVENT or header.attributes.get("format") != FORMAT:
-        raise JournalError(f"{str(path)!r} is no journal: its first line is no header")
-    version = header.attributes.get("version")
-    if version != VERSION or isinstance(version, bool):
-        raise UnsupportedVersion(
-            f"{str(path)!r}: journal version {version!r}; this release reads version {VERSION}"
-        )
-
-
-def _lines(file: BinaryIO, limit: int) -> Iterator[tuple[int, bytes | None]]:
-    """Yield numbered lines; None in place of one beyond the bound."""
-    number = 0
-    while line := file.readline(limit):
-        number += 1
-        if line.endswith(b"\n") or len(line) < limit:
-            yield number, line
-            continue
-        while rest := file.readline(1024 * 1024):
-            if rest.endswith(b"\n"):
-                break
-        yield number, None
+    found = journal_files(Path(path))
+    problems = [JournalProblem(why, other, 1) for other, why in found.others]
+    return JournalContents(found.folder, found.files, problems, max_line_bytes)

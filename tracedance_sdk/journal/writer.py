@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import hmac
+import logging
 import os
 import secrets
 import threading
@@ -15,13 +13,10 @@ from typing import Final, Literal, NamedTuple
 
 from tracedance_sdk.errors import JournalError
 from tracedance_sdk.journal.blobs import read_blob, write_blob
-from tracedance_sdk.journal.encoding import (
-    CLOSE_EVENT,
-    FORMAT,
-    HEADER_EVENT,
-    VERSION,
-    encode_line,
-)
+from tracedance_sdk.journal.chain import HASHES, key_mark, link_under
+from tracedance_sdk.journal.encoding import CLOSE_EVENT, FORMAT, HEADER_EVENT, VERSION
+from tracedance_sdk.journal.folders import make_folder, sync_folder
+from tracedance_sdk.journal.open_file import OpenFile
 from tracedance_sdk.journal.records import Attributes, EventRecord, EvidenceRecord
 
 MAX_FILE_BYTES: Final = 64 * 1024 * 1024
@@ -30,9 +25,10 @@ MAX_FILE_BYTES: Final = 64 * 1024 * 1024
 MAX_FILE_SECONDS: Final = 3600.0
 """A file this old is closed and another begun."""
 
-
-_NONE: Final = -1
+_LOGGER: Final = logging.getLogger(__name__)
 _LOOK_SECONDS: Final = 0.05
+_RETRY_SECONDS: Final = 1.0
+_AT_ONCE: Final = float("-inf")
 
 
 class JournalSummary(NamedTuple):
@@ -43,22 +39,25 @@ class JournalSummary(NamedTuple):
             was written.
         records: Records appended, without headers and closing records.
         bytes: Of all files, headers and closing records included.
+        lost: Of the records, those that somebody took away while their file was being written,
+            by removing or cutting it.
     """
 
     head: str | None
     records: int
     bytes: int
+    lost: int = 0
 
 
 class JournalWriter:
     """Hands each record to the operating system, whole, before `append` returns.
 
     The file is created at the first record, readable by its owner only. A process forked from
-    this one writes a file of its own.
+    this one writes a file of its own, in a chain of its own.
 
     Args:
         folder: Where files and blobs go; created when missing.
-        key: Makes the chain HMAC-SHA256 under this key instead of SHA-256.
+        key: Makes the chain HMAC-SHA256 under this key instead of SHA-256; see `journal_key`.
         durability: ``os`` survives the process, ``fsync`` also the machine.
         max_bytes: File size at which another file is begun.
         max_seconds: File age at which another file is begun.
@@ -81,49 +80,54 @@ class JournalWriter:
     ) -> None:
         self.folder = Path(folder)
         self._key = key
+        self._link = link_under(key)
         self._fsync = durability == "fsync"
         self._max_bytes = max_bytes
         self._max_seconds = max_seconds
+        self._stamp = 0
         self._start_afresh()
         _watch_forks(self)
 
     def _start_afresh(self) -> None:
         self._lock = threading.Lock()
-        self._descriptor = _NONE
-        self._path: Path | None = None
+        self._chain = secrets.token_hex(8)
+        self._file: OpenFile | None = None
+        self._ordinal = 0
         self._head = ""
-        self._size = 0
-        self._opened = 0.0
-        self._looked = 0.0
-        self._in_file = 0
+        self._look_at = _AT_ONCE
+        self._rotate_at = _AT_ONCE
+        self._rotate_not_before = _AT_ONCE
         self._records = 0
         self._bytes = 0
+        self._lost = 0
         self._closed = False
 
     @property
     def path(self) -> Path | None:
         """The file being written, or None before the first record and after the last."""
-        return self._path
+        file = self._file
+        return None if file is None else file.path
 
     def append(self, record: EvidenceRecord) -> None:
         """Write one record.
+
+        When the file was removed or cut since the last record, another is begun, and what was
+        lost with it is logged and counted in the summary.
 
         Raises:
             JournalError: It could not be written whole; nothing of it remains in the journal.
         """
         with self._lock:
-            if self._closed:
-                raise JournalError(f"the journal in {str(self.folder)!r} is closed")
-            if self._descriptor == _NONE:
-                self._open()
-            elif (
-                self._size >= self._max_bytes or time.monotonic() - self._opened > self._max_seconds
-            ):
-                self._finish()
-                self._open()
-            self._write(encode_line(record, self._head))
-            self._records += 1
-            self._in_file += 1
+            file = self._file
+            now = time.monotonic()
+            if file is None or now >= self._look_at:
+                file = self._ready_file(now)
+            try:
+                if file.write(record) >= self._max_bytes:
+                    self._look_at = _AT_ONCE
+            except JournalError:
+                self._look_at = _AT_ONCE
+                raise
 
     def put_blob(self, data: bytes) -> str:
         """Keep a large value; see `write_blob`."""
@@ -139,7 +143,7 @@ class JournalWriter:
     def summary(self) -> JournalSummary:
         """Return what was written so far."""
         with self._lock:
-            return JournalSummary(self._head or None, self._records, self._bytes)
+            return self._summary()
 
     def close(self) -> JournalSummary:
         """Write the closing record and close the file; further calls change nothing.
@@ -150,105 +154,172 @@ class JournalWriter:
         with self._lock:
             if not self._closed:
                 self._closed = True
-                if self._descriptor != _NONE:
-                    self._finish()
-            return JournalSummary(self._head or None, self._records, self._bytes)
+                self._end()
+            return self._summary()
 
     def __del__(self) -> None:
         self._release()
 
-    def _open(self) -> None:
-        seconds, nanoseconds = divmod(time.time_ns(), 10**9)
-        stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(seconds))
-        name = f"{stamp}-{nanoseconds:09d}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
-        path = self.folder / name
+    def _summary(self) -> JournalSummary:
+        file = self._file
+        head, records, size = self._head, self._records, self._bytes
+        if file is not None:
+            head = file.tail.head
+            records += file.tail.records
+            size += file.tail.size
+        return JournalSummary(head or None, records, size, self._lost)
+
+    def _end(self) -> None:
+        self._settle()
+        self._look()
+        file = self._file
+        if file is None:
+            return
         try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
-            self._descriptor = os.open(path, flags, 0o600)
+            if not file.tail.lines:
+                file.write(self._header(file))
+            if not file.tail.closed:
+                file.write(self._closing(file), closing=True)
+        finally:
+            self._leave(file)
+
+    def _ready_file(self, now: float) -> OpenFile:
+        """Return the file to append to: looked after, rotated, with its header."""
+        if self._closed:
+            raise JournalError(f"the journal in {str(self.folder)!r} is closed")
+        # Should anything below be interrupted, the next record begins here again.
+        self._look_at = _AT_ONCE
+        self._settle()
+        self._look()
+        file = self._file
+        if file is None:
+            file = self._file = self._create(now)
+        elif now >= self._rotate_at or (
+            file.size >= self._max_bytes and now >= self._rotate_not_before
+        ):
+            file = self._rotate(file, now)
+        if not file.tail.lines:
+            self._write_header(file)
+        self._look_at = min(now + _LOOK_SECONDS, self._rotate_at)
+        return file
+
+    def _settle(self) -> None:
+        """Bring to an end what an exception of a signal handler interrupted."""
+        file = self._file
+        if file is None:
+            return
+        file.settle()
+        if file.tail.closed and file.successor is not None:
+            self._go_on(file, file.successor)
+        elif not file.is_usable:
+            self._leave(file)
+
+    def _look(self) -> None:
+        """Notice that the file was removed or cut, which no write would tell."""
+        file = self._file
+        if file is None:
+            return
+        lost = file.find_loss()
+        if lost is None:
+            return
+        self._lost += lost
+        self._leave(file)
+        _LOGGER.warning(
+            "journal file %r was taken away while being written; records lost: %d",
+            str(file.path),
+            lost,
+        )
+
+    def _rotate(self, file: OpenFile, now: float) -> OpenFile:
+        """Close a file and go on in another; while there can be none, go on in the same."""
+        try:
+            if file.successor is None:
+                file.successor = self._create(now)
+            file.write(self._closing(file), closing=True)
+        except JournalError as error:
+            if file.successor is not None:
+                file.successor.discard()
+                file.successor = None
+            self._rotate_at = max(self._rotate_at, now + _RETRY_SECONDS)
+            self._rotate_not_before = now + _RETRY_SECONDS
+            _LOGGER.warning("no new journal file, so that the old one grows on: %s", error)
+            return file
+        self._go_on(file, file.successor)
+        return file.successor
+
+    def _go_on(self, file: OpenFile, successor: OpenFile) -> None:
+        successor.begin_after(file.tail.head)
+        self._leave(file)
+        self._file = successor
+
+    def _leave(self, file: OpenFile) -> None:
+        """Let go of a file and count what it holds."""
+        self._head = file.tail.head
+        self._file = None
+        self._look_at = _AT_ONCE
+        self._records += file.tail.records
+        self._bytes += file.tail.size
+        file.release()
+
+    def _release(self) -> None:
+        file: OpenFile | None = self.__dict__.get("_file")
+        if file is not None:
+            file.release()
+
+    def _create(self, now: float) -> OpenFile:
+        path = self.folder / self._next_name()
+        try:
+            make_folder(self.folder, fsync=self._fsync)
+            file = OpenFile(path, head=self._head, link=self._link, fsync=self._fsync)
+            if self._fsync:
+                sync_folder(self.folder)
         except OSError as error:
             raise JournalError(
                 f"no journal can be begun in {str(self.folder)!r}: {error}"
             ) from error
-        self._path = path
-        self._size = self._in_file = 0
-        self._opened = time.monotonic()
+        self._rotate_at = now + self._max_seconds
+        return file
+
+    def _next_name(self) -> str:
+        """Return a name that sorts after those before it, whatever the clock does."""
+        self._stamp = max(time.time_ns(), self._stamp + 1)
+        seconds, nanoseconds = divmod(self._stamp, 10**9)
+        stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(seconds))
+        return f"{stamp}-{nanoseconds:09d}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
+
+    def _write_header(self, file: OpenFile) -> None:
         try:
-            self._write(encode_line(_header(keyed=self._key is not None), self._head))
+            file.write(self._header(file))
         except JournalError:
-            self._release()
-            with contextlib.suppress(OSError):
-                path.unlink()
+            if not self._ordinal:
+                # Nothing names this file yet, and empty ones would pile up.
+                self._file = None
+                file.discard()
             raise
+        self._ordinal += 1
 
-    def _finish(self) -> None:
-        closing: Attributes = {"records": self._in_file, "bytes": self._size}
-        try:
-            self._write(encode_line(_control(CLOSE_EVENT, closing), self._head))
-        finally:
-            self._release()
+    def _header(self, file: OpenFile) -> EventRecord:
+        about: Attributes = {
+            "format": FORMAT,
+            "version": VERSION,
+            "name": file.path.name,
+            "pid": os.getpid(),
+            "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "hash": HASHES[self._key is not None],
+            "chain": self._chain,
+            "file": self._ordinal + 1,
+        }
+        if self._key is not None:
+            about["key"] = key_mark(self._key)
+        if file.tail.head:
+            about["previous"] = file.tail.head
+        return _control(HEADER_EVENT, about)
 
-    def _release(self) -> None:
-        descriptor = self.__dict__.get("_descriptor", _NONE)
-        self._descriptor, self._path = _NONE, None
-        if descriptor != _NONE:
-            os.close(descriptor)
-
-    def _write(self, line: bytes) -> None:
-        """Hand a line to the system; on failure take back what part of it was written."""
-        descriptor, before = self._descriptor, self._size
-        data = line + b"\n"
-        try:
-            self._look_for_removal(descriptor)
-            written = os.write(descriptor, data)
-            while written < len(data):
-                written += os.write(descriptor, data[written:])
-            if self._fsync:
-                os.fsync(descriptor)
-        except OSError as error:
-            where = self._path
-            self._take_back(descriptor, before)
-            raise JournalError(f"a record cannot be written to {str(where)!r}: {error}") from error
-        self._head = self._hash(line)
-        self._size += len(data)
-        self._bytes += len(data)
-
-    def _look_for_removal(self, descriptor: int) -> None:
-        """Notice now and then that the file was removed, which no write would tell."""
-        now = time.monotonic()
-        if now - self._looked > _LOOK_SECONDS:
-            self._looked = now
-            if os.fstat(descriptor).st_nlink == 0:
-                self._release()
-                raise FileNotFoundError("the file was removed")
-
-    def _take_back(self, descriptor: int, size: int) -> None:
-        if self._descriptor == _NONE:
-            return
-        try:
-            os.ftruncate(descriptor, size)
-            return
-        except OSError:
-            pass
-        # A torn line may stand at the end of this file, so that the next record needs another.
-        self._release()
-
-    def _hash(self, line: bytes) -> str:
-        if self._key is None:
-            return hashlib.sha256(line).hexdigest()
-        return hmac.digest(self._key, line, "sha256").hex()
-
-
-def _header(*, keyed: bool) -> EventRecord:
-    created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    about: Attributes = {
-        "format": FORMAT,
-        "version": VERSION,
-        "pid": os.getpid(),
-        "created": created,
-        "hash": "hmac-sha256" if keyed else "sha256",
-    }
-    return _control(HEADER_EVENT, about)
+    def _closing(self, file: OpenFile) -> EventRecord:
+        about: Attributes = {"records": file.tail.records, "bytes": file.tail.size}
+        if file.successor is not None:
+            about["next"] = file.successor.path.name
+        return _control(CLOSE_EVENT, about)
 
 
 def _control(name: str, attributes: Attributes) -> EventRecord:
