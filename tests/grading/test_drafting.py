@@ -46,7 +46,7 @@ description: ''
 # Only what the run changed; the state may hold more.
 # A value may also be a condition:
 #   {$regex: "^Total"}   {$glob: "*.csv"}   {$range: {min: 1, max: 9}}
-#   {$one_of: [a, b]}    {$absent: true}    {$not: a}
+#   {$one_of: [a, b]}    {$contains: a}     {$absent: true}      {$not: a}
 outcomes:
   - id: final-state
     expected_state:

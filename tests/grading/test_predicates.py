@@ -14,7 +14,7 @@ from inline_snapshot import snapshot
 
 from tracedance_sdk.grading import Expected
 from tracedance_sdk.grading.predicates import Malformed, literal
-from tracedance_sdk.trace import type_stub
+from tracedance_sdk.trace import UNKNOWN, mask_text, type_stub
 
 ROWS: list[tuple[Any, Any, bool]] = [
     ({"$regex": "^ab"}, "abc", True),
@@ -43,6 +43,20 @@ ROWS: list[tuple[Any, Any, bool]] = [
     ({"$one_of": ["a", 1]}, 1.0, True),
     ({"$one_of": ["a", 1]}, True, False),
     ({"$one_of": [{"$regex": "^x"}, {"a": 1}]}, {"a": 1, "b": 2}, True),
+    ({"$contains": "a"}, ["b", "a"], True),
+    ({"$contains": "a"}, ["ba"], False),
+    ({"$contains": "a"}, [], False),
+    ({"$contains": "a"}, "bab", True),
+    ({"$contains": "a"}, "b", False),
+    ({"$contains": "a"}, {"a": "a"}, False),
+    ({"$contains": "1"}, 1, False),
+    ({"$contains": {"$regex": "^a"}}, ["b", "ab"], True),
+    ({"$contains": {"$regex": "^a"}}, "ab", False),
+    ({"$contains": {"a": 1}}, [2, {"a": 1, "b": 2}], True),
+    ({"$exact": {"$contains": {"a": 1}}}, [{"a": 1, "b": 2}], False),
+    ({"$contains": {"$contains": "a"}}, ["b", ["a"]], True),
+    ({"$not": {"$contains": "a"}}, ["b"], True),
+    ({"$not": {"$contains": "a"}}, "ab", False),
     ({"$not": "a"}, "b", True),
     ({"$not": "a"}, "a", False),
     ({"$not": {"$one_of": ["a", "b"]}}, "c", True),
@@ -70,11 +84,34 @@ def test_conditions(condition: Any, value: Any, holds: bool) -> None:
         ({"a": {"$regex": ".*"}}, False),
         ({"a": {"$one_of": [1, {"$absent": True}]}}, True),
         ({"a": {"$literal": 1}}, False),
+        ({"a": {"$contains": 1}}, False),
+        ({"a": {"$not": {"$contains": 1}}}, False),
     ],
 )
 def test_conditions_on_a_key_that_is_not_there(expected: Any, holds: bool) -> None:
     for mode in ("partial", "exact", "input"):
         assert Expected(expected).holds({}, mode=mode) is holds
+
+
+MASKED = mask_text("name", "00ff")
+
+
+@pytest.mark.parametrize(
+    ("value", "holds"),
+    [
+        (["b", MASKED], None),
+        (["a", MASKED], True),
+        (["b", UNKNOWN], None),
+        (UNKNOWN, None),
+        (f"b {MASKED}", None),
+        (f"a {MASKED}", True),
+        ({"$blob": "sha256:" + "0" * 64, "$size": 9}, None),
+    ],
+    ids=str,
+)
+def test_what_may_stand_behind_a_mask_is_neither_contained_nor_not(value: Any, holds: Any) -> None:
+    assert Expected({"$contains": "a"}).holds(value) is holds
+    assert Expected({"$not": {"$contains": "a"}}).holds(value) is (None if holds is None else False)
 
 
 @given(st.text("ab[]!^-*?\\.\n", max_size=6), st.text("ab[]!^-\\.\n", max_size=4))

@@ -253,7 +253,7 @@ _NO_STATE: Final = """\
 _CONDITIONS: Final = """\
 # A value may also be a condition:
 #   {$regex: "^Total"}   {$glob: "*.csv"}   {$range: {min: 1, max: 9}}
-#   {$one_of: [a, b]}    {$absent: true}    {$not: a}
+#   {$one_of: [a, b]}    {$contains: a}     {$absent: true}      {$not: a}
 """
 
 _FRAME: Final = """\

@@ -5,6 +5,7 @@
 ``{"$glob": "*.csv"}``                  text that fits as a whole; ``*``, ``?`` and ``[a-z]``
 ``{"$range": {"min": 0, "max": 10}}``   a number from min to max; one of them is enough
 ``{"$one_of": ["a", "b"]}``             a value that fits at least one of these
+``{"$contains": "a"}``                  a list with an element that fits, or a text with it inside
 ``{"$absent": true}``                   nothing at this place (``false``: anything)
 ``{"$not": ...}``                       a value that is there and does not fit
 ``{"$exact": ...}``                     equal both ways from here on
@@ -38,7 +39,15 @@ from tracedance_sdk.grading.matching import (
     either,
     number,
 )
-from tracedance_sdk.trace import UNKNOWN, Json, blob_digest, is_type_stub, is_unobserved
+from tracedance_sdk.trace import (
+    MASK,
+    UNKNOWN,
+    Json,
+    blob_digest,
+    is_masked,
+    is_type_stub,
+    is_unobserved,
+)
 
 _MOST_PATTERN: Final = 10_000
 _MOST_REGEX_MEMORY: Final = 8 * 2**20
@@ -187,6 +196,32 @@ class _OneOf(Condition):
         return either(answer(differences(actual, item, mode=mode)) for item in self.choices)
 
 
+class _Contains(Condition):
+    __slots__ = ("expected",)
+
+    def __init__(self, source: Json, expected: Json) -> None:
+        super().__init__(source)
+        self.expected = expected
+
+    def holds(self, actual: Json, mode: Mode) -> Answer:
+        if isinstance(actual, str):
+            return self._stands_in(actual)
+        if isinstance(actual, (list, tuple)):
+            below: Mode = "exact" if mode == "input" else mode
+            return either(answer(differences(item, self.expected, mode=below)) for item in actual)
+        return None if is_unobserved(actual) else False
+
+    def _stands_in(self, text: str) -> Answer:
+        if not isinstance(self.expected, str):
+            return None if is_unobserved(text) else False
+        if is_masked(self.expected):
+            return None
+        # Words beside a masked secret are certain; words that are not there may be part of it.
+        if any(self.expected in part for part in MASK.split(text)):
+            return True
+        return None if is_masked(text) else False
+
+
 class _Absent(Condition):
     __slots__ = ("wanted",)
 
@@ -310,6 +345,10 @@ def _one_of(source: Json, operand: Json, path: str, problems: list[Problem]) -> 
     return _OneOf(source, _compile(operand, path, problems))
 
 
+def _contains(source: Json, operand: Json, path: str, problems: list[Problem]) -> Condition:
+    return _Contains(source, _compile(operand, path, problems))
+
+
 def _absent(source: Json, operand: Json, path: str, problems: list[Problem]) -> Condition:  # noqa: ARG001
     if operand is True or operand is False:
         return _Absent(source, operand)
@@ -333,6 +372,7 @@ _OPERATORS: Final[dict[str, Callable[[Json, Json, str, list[Problem]], Condition
     "$glob": _glob,
     "$range": _range,
     "$one_of": _one_of,
+    "$contains": _contains,
     "$absent": _absent,
     "$not": _not,
     "$exact": _exact,
