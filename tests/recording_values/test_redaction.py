@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
@@ -15,6 +15,7 @@ from tests.recording_values.secret_samples import SHAPED
 from tests.recording_values.test_freeze_properties import JSON
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.recording.redaction import SecretRedactor
+from tracedance_sdk.recording.secret_names import secrecy
 from tracedance_sdk.recording.values import freeze
 from tracedance_sdk.trace import MASK
 
@@ -57,6 +58,7 @@ def shape(value: Any) -> Any:
 @given(JSON)
 def test_json_without_secrets_comes_back_as_the_same_bytes(value: Any) -> None:
     data = freeze(value)
+    assume(not any(secrecy(name)[0] for name in re.findall(r'"([^"]*)":', data.decode())))
     assert REDACTOR.redact(data) is data or not MASK.search(REDACTOR.redact(data).decode())
 
 

@@ -28,6 +28,8 @@ _ROUNDS: Final = 8
 _LONGEST_NAME: Final = 100
 # "://:a@" is the shortest text with a secret in it.
 _SHORTEST: Final = 6
+# As long as a PIN; smaller numbers beside such names are counts.
+_SHORTEST_NUMBER: Final = 4
 _ASCII_ESCAPE: Final = re.compile(r"(?<!\\)\\u00([2-7][0-9A-Fa-f])")
 
 
@@ -142,12 +144,14 @@ class SecretRedactor:
         if isinstance(value, dict) or value is None or isinstance(value, bool):
             return self._value(value)
         if not isinstance(value, str):
-            return self._mask(kind, orjson.dumps(value)) if level is Secrecy.STRONG else value
+            digits = orjson.dumps(value)
+            is_secret = level is Secrecy.STRONG and len(digits) >= _SHORTEST_NUMBER
+            return self._mask(kind, digits) if is_secret else value
         masked = self._text(value)
         secret = value.encode()
         scheme = secret[: scheme_length(secret)]
         is_done = MASK.fullmatch(masked, len(scheme)) is not None
-        if is_done or not is_named_secret(secret, level=level, quoted=quoted):
+        if is_done or not is_named_secret(secret, level=level, kind=kind, quoted=quoted):
             return masked
         return scheme.decode() + self._mask(kind, secret[len(scheme) :])
 
@@ -212,4 +216,4 @@ def _unmasked(spans: list[Span], text: str) -> list[Span]:
 
 def _unescaped(match: re.Match[str]) -> str:
     character = chr(int(match.group(1), 16))
-    return match.group() if character in '"\\' else character
+    return f"\\{character}" if character in '"\\' else character

@@ -1,100 +1,14 @@
-"""The secrets that are recognised by their shape, as data.
-
-Each row is one kind. A pattern is RE2 syntax over bytes; its first group is the secret. A
-probe is a shorter pattern that matches wherever the pattern does: all probes together make the
-one search that clean text is put through. Probes see JSON text, so they must not depend on what
-JSON escapes (quotes, backslashes, line ends) nor on what stands before the secret.
-"""
+"""The secrets that are recognised by their shape, as data; see `SecretPattern`."""
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
+from tracedance_sdk.recording.secret_tokens import TOKENS, SecretPattern
 
-class SecretPattern(NamedTuple):
-    """One kind of secret.
-
-    Attributes:
-        kind: Its name in the mask.
-        pattern: RE2 pattern; group 1 is what is masked.
-        probe: RE2 pattern that matches within every match of `pattern`.
-        literals: One of them occurs in every match; empty when letter case varies.
-        standing: What may stand before the match: "any", "word" (no letter, digit, ``_`` or
-            ``-``), or "base64" (as "word", and not within a long run of base64 either).
-        look: A further test of the secret: "" for none, "mixed" (letters and digits in one run
-            of 16), "varied" (digits, or both letter cases), "basic" (base64 of
-            ``user:password``), "literal" (no placeholder such as ``${PASSWORD}``).
-    """
-
-    kind: str
-    pattern: str
-    probe: str
-    literals: tuple[str, ...] = ()
-    standing: str = "any"
-    look: str = ""
-
-
-_PROBED: Final = 16
-
-
-def _token(
-    kind: str,
-    prefixes: str,
-    characters: str,
-    least: int,
-    *,
-    most: int | None = None,
-    standing: str = "any",
-    look: str = "",
-) -> SecretPattern:
-    """Return the row of a token: one of several prefixes, then `least` to `most` characters.
-
-    Without `most` there is no upper bound; with it, the token must end at a word's end.
-    """
-    literals = tuple(prefixes.split())
-    start = "|".join(literal.replace(".", r"\.") for literal in literals)
-    times, end = ("+", "") if most is None else (f"{{0,{most - least}}}", r"\b")
-    if most is None:
-        pattern = f"((?:{start}){characters}{{{least - 1}}}{characters}{times}){end}"
-    else:
-        pattern = f"((?:{start}){characters}{{{least}}}{characters}{times}){end}"
-    probe = f"(?:{start}){characters}{{{min(least, _PROBED)}}}"
-    return SecretPattern(kind, pattern, probe, literals, standing, look)
-
-
-_ALNUM: Final = "[A-Za-z0-9]"
-_HEX: Final = "[0-9a-f]"
-_WORD: Final = "[A-Za-z0-9_-]"
-
-_TOKENS: Final = (
-    _token("anthropic_key", "sk-ant-", _WORD, 16),
-    _token("openai_key", "sk-", _WORD, 20, standing="word", look="mixed"),
-    _token("aws_access_key_id", "AKIA ASIA ABIA ACCA", "[A-Z0-9]", 16, most=16, standing="base64"),
-    _token("google_api_key", "AIza", _WORD, 35, most=35, standing="base64"),
-    _token("google_oauth", "ya29. GOCSPX-", _WORD, 20, standing="word"),
-    _token("github_token", "ghp_ gho_ ghu_ ghs_ ghr_", _ALNUM, 36),
-    _token("github_token", "github_pat_", "[A-Za-z0-9_]", 22),
-    _token("gitlab_token", "glpat- gldt- glrt- glcbt- glptt- glft- glsoat-", _WORD, 20),
-    _token("slack_token", "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", "[A-Za-z0-9-]", 10),
-    _token("stripe_key", "sk_live_ sk_test_ rk_live_ rk_test_ whsec_", _ALNUM, 16),
-    _token("npm_token", "npm_", _ALNUM, 36, most=36, standing="word"),
-    _token("pypi_token", "pypi-", _WORD, 32, standing="word", look="mixed"),
-    _token("huggingface_token", "hf_ api_org_", _ALNUM, 30, standing="word", look="varied"),
-    _token("twilio_key", "SK", _HEX, 32, most=32, standing="base64"),
-    _token("databricks_token", "dapi", _HEX, 32, standing="base64"),
-    _token("digitalocean_token", "dop_v1_ doo_v1_ dor_v1_", _HEX, 64),
-    _token("shopify_token", "shpat_ shpca_ shppa_ shpss_", "[0-9a-fA-F]", 32),
-    _token("groq_key", "gsk_", _ALNUM, 40, standing="word"),
-    _token("xai_key", "xai-", _ALNUM, 40, standing="word"),
-    _token("replicate_token", "r8_", _ALNUM, 37, standing="word"),
-    _token("perplexity_key", "pplx-", _ALNUM, 32, standing="word"),
-    _token("langchain_key", "lsv2_pt_ lsv2_sk_", "[A-Za-z0-9_]", 32),
-    _token("vault_token", "hvs. hvb.", _WORD, 24, standing="word"),
-    _token("docker_token", "dckr_pat_", _WORD, 24),
-    _token("linear_key", "lin_api_", _ALNUM, 32),
-    _token("grafana_token", "glsa_ glc_", "[A-Za-z0-9_+/=]", 32, standing="word"),
-    _token("mailgun_key", "key-", _HEX, 32, most=32, standing="word"),
-)
+_SPACE: Final = r"(?:\s|\\+[nrt])"
+_BASE64: Final = r"(?:[A-Za-z0-9+=%_.-]|\\*/)"
+_ARGUMENT: Final = r"\\*[\"']?([^\x00-\x20\"'\\|;]+)"
 
 _SHAPES: Final = (
     SecretPattern(
@@ -103,97 +17,135 @@ _SHAPES: Final = (
         r"SG\.[A-Za-z0-9_-]{16}",
         ("SG.",),
         "word",
+        cut=r"(SG\.[A-Za-z0-9_-]{16,32}(?:\.[A-Za-z0-9_-]*)?)",
     ),
     SecretPattern(
         "jwt",
-        r"(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){1,3})",
+        r"(eyJ[A-Za-z0-9_-]{8,}\.(?:eyJ[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*){0,3}"
+        r"|[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){1,3}))",
         r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8}",
         ("eyJ",),
         "word",
     ),
     SecretPattern(
+        "airtable_token",
+        r"(pat[A-Za-z0-9]{14}\.[0-9a-f]{64})",
+        r"pat[A-Za-z0-9]{14}\.[0-9a-f]{16}",
+        ("pat",),
+        "word",
+        cut=r"(pat[A-Za-z0-9]{14}\.[0-9a-f]{16,})",
+    ),
+    SecretPattern(
+        "discord_token",
+        r"([MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,})",
+        r"\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{12}",
+        standing="word",
+        look="snowflake",
+        cut=r"([MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{12,})",
+    ),
+    SecretPattern(
         "azure_key",
-        r"(?:AccountKey|SharedAccessKey|SharedAccessSignature)=([A-Za-z0-9+/=%&_.-]{20,})",
+        rf"(?:AccountKey|SharedAccessKey|SharedAccessSignature)=({_BASE64}{{20}}(?:{_BASE64}|&)*)",
         r"(?:AccountKey|SharedAccessKey|SharedAccessSignature)=",
         ("AccountKey=", "SharedAccess"),
     ),
     SecretPattern(
         "azure_key",
-        r"[?&]sig=([A-Za-z0-9%+/=_-]{30,})",
-        r"[?&]sig=[A-Za-z0-9%+/=_-]{16}",
+        rf"(?:[?&;]|%26)sig=({_BASE64}{{30}}{_BASE64}*)",
+        rf"(?:[?&;]|%26)sig={_BASE64}{{16}}",
         ("sig=",),
+    ),
+    SecretPattern(
+        "url_signature",
+        r"(?:X-(?:Amz|Goog)-(?:Signature|Security-Token)|[?&;]Signature)"
+        rf"(?:=|%3D)({_BASE64}{{30}}{_BASE64}*)",
+        rf"(?:Signature|Security-Token)(?:=|%3D){_BASE64}{{16}}",
+        ("Signature", "Security-Token"),
     ),
     SecretPattern(
         "azure_client_secret",
         r"([A-Za-z0-9_.~-]{3}[78]Q~[A-Za-z0-9_.~-]{31,34})",
-        r"[78]Q~[A-Za-z0-9_.~-]{16}",
+        r"[78]Q~[A-Za-z0-9_.~-]{12}",
         ("7Q~", "8Q~"),
         "word",
+        cut=r"([A-Za-z0-9_.~-]{3}[78]Q~[A-Za-z0-9_.~-]{12,})",
     ),
     SecretPattern(
         "telegram_token",
-        r"([0-9]{8,10}:AA[A-Za-z0-9_-]{33})\b",
-        r"[0-9]{8}:AA[A-Za-z0-9_-]{16}",
-        (":AA",),
+        r"([0-9]{8,10}(?::|%3A)AA[A-Za-z0-9_-]{33})(?:[^A-Za-z0-9_-]|\z)",
+        r"[0-9]{8}(?::|%3A)AA[A-Za-z0-9_-]{16}",
+        (":AA", "%3AAA"),
         "word",
+        cut=r"([0-9]{8,10}(?::|%3A)AA[A-Za-z0-9_-]{16,})",
     ),
     SecretPattern(
         "slack_webhook",
-        r"hooks\.slack\.com(?:\\*/)(?:services|workflows)\\*/([A-Za-z0-9_/\\]{20,})",
+        r"hooks\.slack\.com(?:\\*/)(?:services|workflows|triggers)\\*/([A-Za-z0-9_/\\]{20,})",
         r"hooks\.slack\.com",
         ("hooks.slack.com",),
     ),
     SecretPattern(
+        "discord_webhook",
+        r"discord(?:app)?\.com\\*/api\\*/webhooks\\*/[0-9]+\\*/([A-Za-z0-9_-]{20,})",
+        r"discord(?:app)?\.com\\*/api\\*/webhooks",
+        ("discord",),
+    ),
+    SecretPattern(
         "bearer",
-        r"(?i:bearer)(?:\s|%20|\\[nt])+([A-Za-z0-9._~+/=-]{16,})",
-        r"(?i:bearer)(?:\s|%20|\\+[nt])+[A-Za-z0-9._~+/=-]{16}",
+        r"(?i:bearer)(?:\s|%20|\\[nt])+((?:[A-Za-z0-9._~+=-]|\\*/){16,})",
+        r"(?i:bearer)(?:\s|%20|\\+[nt])+(?:[A-Za-z0-9._~+=-]|\\*/){16}",
         look="varied",
     ),
     SecretPattern(
         "basic_auth",
-        r"\b(?i:basic)(?:\s|%20)+([A-Za-z0-9+/_-]{8,}={0,2})",
-        r"(?i:basic)(?:\s|%20)+[A-Za-z0-9+/_-]{8}",
+        r"(?i:basic)(?:\s|%20)+((?:[A-Za-z0-9+_-]|\\*/){8,}={0,2})",
+        r"(?i:basic)(?:\s|%20)+(?:[A-Za-z0-9+_-]|\\*/){8}",
         look="basic",
     ),
     SecretPattern(
         "url_password",
-        r":(?:\\*/){2}[^\s/:@\"'<>\\]*:([^\s/\"'<>\\]+)@",
+        r":(?:\\*/){2}[^\s/:@\"'<>\\]*:([^\x00-\x20/\"'<>\\]+)@",
         r":(?:\\*/){2}[^\s/:@\"'<>\\]*:[^\s/\"'<>\\]+@",
         ("@",),
         look="literal",
     ),
+    SecretPattern(
+        "url_token",
+        r":(?:\\*/){2}([A-Za-z0-9_.~-]{20,})@",
+        r":(?:\\*/){2}[A-Za-z0-9_.~-]{20,}@",
+        ("@",),
+        look="mixed",
+    ),
+    SecretPattern(
+        "password",
+        r"(?:curl|wget)\s(?:[^\n]*?\s)?(?:-u|-U|--user|--proxy-user)[ =]"
+        rf"\\*[\"']?[^\s:\"'\\]+:{_ARGUMENT}",
+        r"(?:curl|wget)\s(?:.*?\s)?(?:-u|-U|--user|--proxy-user)[ =]",
+        ("curl", "wget"),
+        look="literal",
+    ),
+    SecretPattern(
+        "password",
+        rf"(?:sshpass\s+-p\s*|mysql(?:dump|admin)?\s(?:[^\n|;]*?\s)?-p"
+        rf"|redis-cli\s(?:[^\n|;]*?\s)?(?:-a|--pass)\s+"
+        rf"|(?:docker|podman|helm registry)\s+login\s(?:[^\n|;]*?\s)?-p\s+){_ARGUMENT}",
+        r"(?:sshpass|mysql(?:dump|admin)?|redis-cli|(?:docker|podman|helm registry)\s+login)\s.*?"
+        r"-(?:p|a|-pass)",
+        ("sshpass", "mysql", "redis-cli", "login"),
+        look="literal",
+    ),
+    SecretPattern(
+        "password",
+        rf"machine{_SPACE}+[A-Za-z0-9.:-]+{_SPACE}+login{_SPACE}+[^\s\\]+{_SPACE}+password{_SPACE}+"
+        r"([^\x00-\x20\"'\\]+)",
+        rf"machine{_SPACE}+[A-Za-z0-9.:-]+{_SPACE}+login{_SPACE}",
+        ("machine",),
+        look="literal",
+    ),
 )
 
-SECRET_PATTERNS: Final = _TOKENS + _SHAPES
+SECRET_PATTERNS: Final = TOKENS + _SHAPES
 """Every kind that is recognised by shape, the more specific before the more general."""
 
-PRIVATE_KEY_PROBE: Final = r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY"
-"""Where a private key in PEM form begins."""
-
-_STRONG_ENDS: Final = (
-    r"(?:passw(?:or)?d|pass[ _-]phrase|passphrase|pwd|secret|connection[ _-]?string"
-    r"|(?:access|account|api|encryption|master|private|secret|signing)[ _-]?key)s?[0-9]*"
-)
-_WEAK_ENDS: Final = "(?:auth|authorization|cookie|credential|token)[0-9]*"
-_QUOTE: Final = r"\\*[\"'`]"
-_SPACE: Final = r"(?:\s|\\+[nrt])"
-
-
-def name_pattern(more: str = "") -> str:
-    """Return the pattern of how a name ends that may announce a secret; `more` are alternatives."""
-    return f"(?i:{_STRONG_ENDS}|{_WEAK_ENDS}{more and '|'}{more})"
-
-
-def named_probe(name: str) -> str:
-    """Return what matches where such a name is followed by a value or stands alone as text."""
-    beside = f"(?:{_QUOTE})?{_SPACE}*[:=]|{_QUOTE}{_SPACE}*[,}}\\]]"
-    return f"{name}(?:{beside})|--[A-Za-z0-9_-]*{name}{_SPACE}"
-
-
-def named_pattern(name: str) -> str:
-    """Return what matches such a name in plain text, up to where its value begins.
-
-    Group 1 is the name, or group 3 for a command's flag; group 2 is the quote after a name.
-    """
-    named = f"([A-Za-z0-9_.-]*{name})({_QUOTE})?[ \\t]*(?:=>|:=|[:=])"
-    return f"(?:{named}|(--[A-Za-z0-9_-]*{name}){_SPACE}){_SPACE}*"
+PRIVATE_KEY_PROBE: Final = r"-----(?:BEGIN|END)[A-Z0-9 %+]*PRIVATE(?: |%20|\+)KEY"
+"""Where a private key in PEM form begins or ends; in URLs its spaces are written otherwise."""

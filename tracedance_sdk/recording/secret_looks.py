@@ -11,27 +11,53 @@ from tracedance_sdk.recording.secret_names import Secrecy, secrecy
 
 _MIXED_RUN: Final = re.compile(rb"[A-Za-z0-9]{16,}")
 _PLACEHOLDER: Final = re.compile(
-    rb"(?:\$\{.*\}|\$[A-Z_][A-Z0-9_]*|\$\(.*|<[^>]*>|\{\{?[^}]*\}?\}|%\([a-z_]+\)s|%s"
-    rb"|(?:[*x.#?-]|\xe2\x80\xa2){3,}|.{0,20}\.\.\.|(?i:your[_ -].*)"
-    rb"|(?i:none|null|nil|true|false|undefined|\[?redacted\]?|string|str))\Z"
+    rb"(?:\$\{.*\}|\$[A-Z_][A-Z0-9_]*|\$[a-z_]+|\$\(.*|<[^>]*>|\{\{.*\}\}|\{[^}]*\}|%\([a-z_]+\)s|%s"
+    rb"|(?:[*xX.#?_-]|\xe2\x80\xa2){3,}|.{0,20}\.\.\.|.{0,20}\xe2\x80\xa6"
+    rb"|(?i:your[_ -].*|<?your.*here>?|replace[_ -]?me.*|insert[_ -].*here)"
+    rb"|[\[(<{]?(?i:redacted|hidden|masked|removed|secret|filtered)[\])>}]?|(?i:redacted[_ -].*))\Z"
 )
+_TRIVIAL: Final = frozenset(
+    b"none null nil true false undefined string str text password passwd pwd pass secret token"
+    b" test testing tests example dummy sample foo bar baz placeholder required optional value"
+    b" passphrase username user yes no on off ~ - . api_key apikey api-key".split()
+)
+"""What people write where no secret is; in lower case."""
+_FILLING: Final = frozenset(b"xX*.0-_")
 _MASKS: Final = re.compile(rb"(?:\[MASKED:[A-Za-z0-9_.-]{1,40}:[0-9a-f]{0,16}\])+\Z")
 _BASE64: Final = re.compile(rb"[A-Za-z0-9+/]{40}\Z")
 _WORD_BYTE: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 _WORDS: Final = re.compile(rb"[A-Za-z_.:/-]*\Z")
+_OBJECTS: Final = frozenset(
+    b"args cfg conf config context creds credentials ctx data env environ event form input js obj"
+    b" options opts os params process props query req request response result row secrets self"
+    b" session settings state store this user values vars window".split()
+)
+"""Objects that code takes a secret from: ``config.client_secret``."""
+_DOTTED: Final = re.compile(
+    rb"\$?([A-Za-z_][A-Za-z0-9_]*)(?:(?:\??\.|->|::)[A-Za-z_][A-Za-z0-9_]*)+[^A-Za-z0-9]*\Z"
+)
+_CALLED: Final = re.compile(rb"\$?[A-Za-z_][A-Za-z0-9_.]*[(\[]")
 _SCHEME: Final = re.compile(rb"(?i:bearer|basic|digest|token|apikey|negotiate|aws4-hmac-sha256)\s+")
 
 
 def looks_right(look: str, secret: bytes) -> bool:
-    """Whether a secret passes the test of its pattern's row."""
+    """Whether a secret passes the test of its pattern's row, and is not one letter all over."""
+    if look == "literal":
+        return not is_placeholder(secret)
+    if len(set(secret[-16:])) == 1 or not set(secret[-16:]) - _FILLING:
+        return False
     if look == "mixed":
-        return any(map(_has_both, _MIXED_RUN.findall(secret)))
+        return any(map(_has_both, _MIXED_RUN.findall(secret))) or (
+            len(secret) >= 40 and _has_both(secret) and re.search(rb"[A-Z]", secret) is not None
+        )
+    if look == "both":
+        return _has_both(secret[4:])
     if look == "varied":
         return _is_varied(secret)
     if look == "basic":
         return _is_basic(secret)
-    if look == "literal":
-        return not is_placeholder(secret)
+    if look == "snowflake":
+        return _is_number(secret[: secret.find(b".")])
     return True
 
 
@@ -57,30 +83,59 @@ def _ends_escape(before: bytes) -> bool:
 
 def is_placeholder(secret: bytes) -> bool:
     """Whether the text stands for a secret instead of being one: a mask, ``${TOKEN}``, ``***``."""
-    return _MASKS.match(secret) is not None or _PLACEHOLDER.match(secret) is not None
+    return (
+        _MASKS.match(secret) is not None
+        or _PLACEHOLDER.match(secret) is not None
+        or (len(secret) < 16 and secret.lower().rstrip(b":") in _TRIVIAL)
+    )
 
 
-def is_named_secret(value: bytes, *, level: Secrecy, quoted: bool, is_env: bool = False) -> bool:
+def is_code(value: bytes, *, is_variable: bool) -> bool:
+    """Whether an unquoted value is code that fetches a secret: ``config.secret``, ``getenv(...``.
+
+    Args:
+        value: The value.
+        is_variable: It is the value of a variable in capitals, where only calls are code.
+    """
+    if _CALLED.match(value):
+        return True
+    dotted = _DOTTED.match(value)
+    return not is_variable and dotted is not None and dotted.group(1).lower() in _OBJECTS
+
+
+def is_said_secret(value: bytes) -> bool:
+    """Whether what follows "the password is" is one, not a word of the sentence."""
+    return len(value) >= 8 and _has_both(value) and b"://" not in value and b" " not in value
+
+
+def is_named_secret(
+    value: bytes, *, level: Secrecy, kind: str, quoted: bool, is_variable: bool = False
+) -> bool:
     """Whether the value beside a name that announces a secret is one.
 
     Args:
         value: The text of the value.
         level: How surely the name announces one.
+        kind: Of the secret that the name announces.
         quoted: The value stood in quotes or was a JSON string, so its ends are certain.
-        is_env: The name is in capitals and followed by ``=``, as in a file of variables.
+        is_variable: The name is in capitals and followed by ``=``, as in a file of variables.
     """
     scheme = scheme_length(value)
     secret = value[scheme:]
-    if not secret or is_placeholder(secret):
+    if not secret or is_placeholder(secret) or _is_label(secret, kind):
         return False
     if level is Secrecy.STRONG:
-        return quoted or (is_env and len(secret) >= 4) or (len(secret) >= 6 and _is_no_word(secret))
-    if re.search(rb"\s", secret) and b"=" not in secret:
+        return (
+            quoted
+            or (is_variable and len(secret) >= 4)
+            or (len(secret) >= 6 and _is_no_word(secret))
+        )
+    if re.search(rb"\s", secret) and not (b"=" in secret and (scheme or kind == "cookie")):
         return False
     least = 8 if quoted or scheme else 12
-    return len(secret) >= least and (
-        _has_both(secret) or (len(secret) >= 20 and _is_varied(secret))
-    )
+    if len(secret) < least or (not quoted and not _is_no_name(secret)):
+        return False
+    return _has_both(secret) or (len(secret) >= 20 and _is_varied(secret))
 
 
 def scheme_length(value: bytes) -> int:
@@ -90,9 +145,16 @@ def scheme_length(value: bytes) -> int:
 
 
 def _is_no_word(value: bytes) -> bool:
-    if _WORDS.match(value) or b"://" in value:
-        return False
-    return secrecy(value.decode("utf-8", "replace"))[0] is Secrecy.NONE
+    return not _WORDS.match(value) and b"://" not in value and _is_no_name(value)
+
+
+def _is_no_name(value: bytes) -> bool:
+    return secrecy(value.rstrip(b".:;,!?*").decode("utf-8", "replace"))[0] is Secrecy.NONE
+
+
+def _is_label(value: bytes, kind: str) -> bool:
+    """Whether the value is but the name of its kind: ``"api_key": "API key"``."""
+    return re.sub(rb"[ _:-]", b"", value.lower()) == kind.replace("_", "").encode()
 
 
 def _has_both(secret: bytes) -> bool:
@@ -112,3 +174,10 @@ def _is_basic(secret: bytes) -> bool:
     except (binascii.Error, ValueError):
         return False
     return b":" in decoded and decoded.isascii() and decoded.decode("ascii").isprintable()
+
+
+def _is_number(text: bytes) -> bool:
+    try:
+        return base64.b64decode(text + b"=" * (-len(text) % 4)).isdigit()
+    except (binascii.Error, ValueError):
+        return False

@@ -16,33 +16,55 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_.\- ]{1,80}\Z")
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 _STRONG: Final = {
-    "accesskey": "access_key",
-    "apikey": "api_key",
     "passphrase": "passphrase",
     "passwd": "password",
     "password": "password",
-    "privatekey": "private_key",
     "pwd": "password",
     "secret": "secret",
-    "secretkey": "secret_key",
 }
-_STRONG_PAIRS: Final = frozenset(
-    {
-        ("access", "key"),
-        ("account", "key"),
-        ("api", "key"),
-        ("encryption", "key"),
-        ("master", "key"),
-        ("private", "key"),
-        ("secret", "key"),
-        ("signing", "key"),
-        ("connection", "string"),
-        ("pass", "phrase"),
-    }
+_STRONG_PAIRS: Final = (
+    "access key",
+    "account key",
+    "api key",
+    "connection string",
+    "encryption key",
+    "master key",
+    "pass phrase",
+    "private key",
+    "recovery phrase",
+    "secret key",
+    "seed phrase",
+    "role key",
+    "signing key",
 )
-_WEAK: Final = frozenset(
-    {"accesstoken", "auth", "authorization", "authtoken", "cookie", "credential", "token"}
+_WEAK: Final = {
+    "auth": "auth",
+    "authorization": "authorization",
+    "cookie": "cookie",
+    "credential": "credential",
+    "credentials": "credential",
+    "jsessionid": "session",
+    "phpsessid": "session",
+    "sessid": "session",
+    "token": "token",
+}
+_WEAK_PAIRS: Final = (
+    "access token",
+    "api token",
+    "auth key",
+    "auth token",
+    "bearer token",
+    "csrf token",
+    "id token",
+    "refresh token",
+    "session token",
+    "shared key",
+    "ssh key",
+    "storage key",
+    "subscription key",
 )
+"""Two words, which may also be written as one; the second may be a plural."""
+
 _NOT_TOKENS: Final = frozenset(
     {
         "bos",
@@ -92,6 +114,17 @@ class Secrecy(enum.IntEnum):
     """A secret whatever the value."""
 
 
+def _pairs(pairs: tuple[str, ...]) -> dict[str, str]:
+    return {pair.replace(" ", ""): pair.replace(" ", "_") for pair in pairs}
+
+
+_STRONG_ENDINGS: Final = {**_pairs(_STRONG_PAIRS), **_STRONG}
+_WEAK_ENDINGS: Final = {
+    ending: "token" if ending.endswith("token") else kind
+    for ending, kind in _pairs(_WEAK_PAIRS).items()
+}
+
+
 @functools.lru_cache(maxsize=4096)
 def secrecy(name: str) -> tuple[Secrecy, str]:
     """Return how surely a name announces a secret, and the kind of secret.
@@ -106,11 +139,13 @@ def secrecy(name: str) -> tuple[Secrecy, str]:
         return Secrecy.NONE, ""
     words = [word.lower() for word in _WORDS.findall(name)] or [""]
     last, before = words[-1], words[-2] if len(words) > 1 else ""
-    for ending, kind in _STRONG.items():
-        if last.endswith((ending, f"{ending}s")):
+    both = before + last
+    for ending, kind in _STRONG_ENDINGS.items():
+        if last.endswith((ending, f"{ending}s")) or both in (ending, f"{ending}s"):
             return Secrecy.STRONG, kind
-    if (before, last.removesuffix("s")) in _STRONG_PAIRS:
-        return Secrecy.STRONG, f"{before}_{last.removesuffix('s')}"
+    for ending, kind in _WEAK_ENDINGS.items():
+        if last.endswith((ending, f"{ending}s")) or both in (ending, f"{ending}s"):
+            return Secrecy.WEAK, kind
     if last in _WEAK and before not in _NOT_TOKENS:
-        return Secrecy.WEAK, last
+        return Secrecy.WEAK, _WEAK[last]
     return Secrecy.NONE, ""

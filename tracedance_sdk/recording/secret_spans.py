@@ -7,36 +7,21 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-import orjson
 import re2  # type: ignore[import-untyped]  # the wheel has no stubs
 
-from tracedance_sdk.recording.redaction_patterns import (
-    PRIVATE_KEY_PROBE,
-    SECRET_PATTERNS,
-    SecretPattern,
-    name_pattern,
-    named_pattern,
-    named_probe,
-)
-from tracedance_sdk.recording.secret_looks import (
-    is_named_secret,
-    looks_right,
-    scheme_length,
-    stands_free,
-)
+from tracedance_sdk.recording.named_patterns import name_pattern, named_pattern, named_probe
+from tracedance_sdk.recording.named_values import named_values
+from tracedance_sdk.recording.private_keys import private_keys
+from tracedance_sdk.recording.redaction_patterns import PRIVATE_KEY_PROBE, SECRET_PATTERNS
+from tracedance_sdk.recording.secret_looks import looks_right, stands_free
 from tracedance_sdk.recording.secret_names import Secrecy, secrecy
+from tracedance_sdk.recording.secret_tokens import SecretPattern
 
-_UNQUOTED: Final = re.compile(rb"[^\s\"'`,;&<>(){}\[\]|\\]+")
-_LINE: Final = re.compile(rb"[^\r\n\"'`\\]+")
-_OPENING: Final = re.compile(rb"(\\*)([\"'`])")
-_PEM_HEADER: Final = re.compile(rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?(?:-----)?")
-_PEM_REST: Final = re.compile(
-    rb"(?:\s|\\+[nr])*(?:[A-Za-z0-9+/=]{40,}(?:\s|\\+[nr])*)*[A-Za-z0-9+/=]*"
+_SLASH: Final = re.compile(rb"\\+/")
+_EDGE: Final = re.compile(
+    rb"(?:\\{0,16}[\"'`]|[)}\]\s]){0,40}"
+    rb"(?:\Z|\.\.\.|\xe2\x80\xa6|[\[(<] ?(?:\.\.\.|\xe2\x80\xa6|(?i:truncated|cut|more|clipped)))"
 )
-_PEM_SPACE: Final = re.compile(rb"\\+[nrt]|\s")
-_LONGEST_NAME: Final = 80
-_AFTER_QUOTE: Final = (b"", b" ", b"+", b",", b":", b";", b"}", b"]", b")", b"\\")
-_MOST_SECRET: Final = 64 * 1024
 
 
 class Span(NamedTuple):
@@ -77,33 +62,9 @@ class SecretFinder:
         Args:
             data: The UTF-8 bytes of decoded text, not of JSON.
         """
-        return merged([*_shaped(data), *_private_keys(data), *self._named_values(data)])
-
-    def _named_values(self, data: bytes) -> Iterator[Span]:
-        position = 0
-        while (match := self._named.search(data, position)) is not None:
-            span = self._named_value(data, match)
-            position = match.end()
-            if span is not None:
-                yield span
-                position = max(position, span.end)
-
-    def _named_value(self, data: bytes, match: Any) -> Span | None:
-        name = (match.group(1) or match.group(3)).decode("utf-8", "replace")[-_LONGEST_NAME:]
-        level, kind = self.secrecy(name)
-        if level is Secrecy.NONE:
-            return None
-        start = match.end()
-        opening = _OPENING.match(data, start)
-        if opening is None:
-            return _bare_value(data, start, name=name, level=level, kind=kind)
-        start = opening.end()
-        if match.group(2) is None and data[start : start + 1] in _AFTER_QUOTE:
-            # The quote closed the text that the name stood in: "Your password: ", ...
-            return None
-        end = _closing(data, start, len(opening.group(1)), opening.group(2))
-        plain = _without_escapes(data[start:end], len(opening.group(1)))
-        return _beside((start, end), plain, level=level, kind=kind, quoted=True)
+        keys = (Span(start, end, "private_key", key) for start, end, key in private_keys(data))
+        named = (Span(*found) for found in named_values(data, self._named, self.secrecy))
+        return merged([*_shaped(data), *keys, *named])
 
 
 def compiled(pattern: str) -> Any:
@@ -112,13 +73,25 @@ def compiled(pattern: str) -> Any:
     options.encoding = re2.Options.Encoding.LATIN1
     options.log_errors = False
     options.max_mem = 64 << 20
-    return re2.compile(pattern.encode(), options)
+    return re2.compile(pattern.encode("latin-1"), options)
+
+
+class _Row(NamedTuple):
+    row: SecretPattern
+    literals: tuple[bytes, ...]
+    pattern: Any
+    cut: Any
 
 
 @functools.cache
-def _rows() -> list[tuple[SecretPattern, tuple[bytes, ...], Any]]:
+def _rows() -> list[_Row]:
     return [
-        (row, tuple(literal.encode() for literal in row.literals), compiled(row.pattern))
+        _Row(
+            row,
+            tuple(literal.encode() for literal in row.literals),
+            compiled(row.pattern),
+            compiled(row.cut) if row.cut else None,
+        )
         for row in SECRET_PATTERNS
     ]
 
@@ -137,94 +110,18 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 
 def _shaped(data: bytes) -> Iterator[Span]:
-    for row, literals, pattern in _rows():
+    for row, literals, pattern, cut in _rows():
         if literals and not any(literal in data for literal in literals):
             continue
         for match in pattern.finditer(data):
-            start, end = match.span(1)
-            if stands_free(row.standing, data, start) and looks_right(row.look, data[start:end]):
-                yield Span(start, end, row.kind)
+            yield from _checked(data, row, *match.span(1))
+        if cut is not None:
+            for match in cut.finditer(data):
+                if _EDGE.match(data, match.end(1)):
+                    yield from _checked(data, row, *match.span(1))
 
 
-def _private_keys(data: bytes) -> Iterator[Span]:
-    position = 0
-    while (header := _PEM_HEADER.search(data, position)) is not None:
-        position = _pem_end(data, header.end())
-        key = data[header.start() : position]
-        yield Span(header.start(), position, "private_key", _PEM_SPACE.sub(b"", key))
-
-
-def _pem_end(data: bytes, body: int) -> int:
-    """Return where a private key ends: at its closing line, or where its text was cut."""
-    dashes = data.find(b"-----", body)
-    if dashes >= 0 and data.startswith(b"-----END ", dashes):
-        closing = data.find(b"-----", dashes + 9, dashes + 70)
-        if closing >= 0:
-            return closing + 5
-    rest = _PEM_REST.match(data, body)
-    return rest.end() if rest else body
-
-
-def _bare_value(data: bytes, start: int, *, name: str, level: Secrecy, kind: str) -> Span | None:
-    is_line = kind in ("authorization", "cookie")
-    value = (_LINE if is_line else _UNQUOTED).match(data, start)
-    end = value.end() if value else start
-    if data[end : end + 1] in (b"(", b"["):
-        # A call or a subscript: code that fetches the secret.
-        return None
-    is_env = name.isupper() and data[start - 1 : start] == b"="
-    plain = data[start:end]
-    return _beside((start, end), plain, level=level, kind=kind, quoted=False, is_env=is_env)
-
-
-def _beside(
-    place: tuple[int, int],
-    plain: bytes,
-    *,
-    level: Secrecy,
-    kind: str,
-    quoted: bool,
-    is_env: bool = False,
-) -> Span | None:
-    """Return the span of a value beside a name, without its scheme, if it is a secret."""
-    if not is_named_secret(plain, level=level, quoted=quoted, is_env=is_env):
-        return None
-    scheme = scheme_length(plain)
-    return Span(place[0] + scheme, place[1], kind, plain[scheme:])
-
-
-def _without_escapes(value: bytes, backslashes: int) -> bytes:
-    """Return the text of a JSON string whose quotes stand behind `backslashes` backslashes."""
-    if b"\\" not in value:
-        return value
-    try:
-        for _ in range((backslashes + 1).bit_length()):
-            value = orjson.loads(b'"%b"' % value).encode()
-    except orjson.JSONDecodeError:
-        # Quoted, but not by JSON's rules.
-        return value
-    return value
-
-
-def _closing(data: bytes, start: int, backslashes: int, quote: bytes) -> int:
-    """Return where a quoted value ends.
-
-    The opening quote stood behind `backslashes` backslashes, since the text may be JSON inside
-    JSON; a quote inside the value stands behind more of them. A value without a closing quote
-    (the text was cut) ends with its line.
-    """
-    limit = min(len(data), start + _MOST_SECRET)
-    line = data.find(b"\n", start, limit)
-    limit = limit if line < 0 else line
-    position = start
-    while (position := data.find(quote, position, limit)) >= 0:
-        run = position
-        while run > start and data[run - 1] == 0x5C:
-            run -= 1
-        surplus = position - run - backslashes
-        if surplus < 0:
-            return run
-        if surplus % (2 * (backslashes + 1)) == 0:
-            return position - backslashes
-        position += 1
-    return limit
+def _checked(data: bytes, row: SecretPattern, start: int, end: int) -> Iterator[Span]:
+    secret = data[start:end]
+    if stands_free(row.standing, data, start) and looks_right(row.look, secret):
+        yield Span(start, end, row.kind, _SLASH.sub(b"/", secret) if b"\\" in secret else None)
