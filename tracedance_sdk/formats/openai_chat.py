@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tracedance_sdk.formats.openai_reading import ResultMark, read_messages
+from tracedance_sdk.formats.openai_reading import ResultMark, fields_of_turns
 from tracedance_sdk.formats.openai_tools import KEPT, extra, tools_from_chat, written_tool
 from tracedance_sdk.formats.openai_writing import write_messages
 from tracedance_sdk.formats.places import Place
@@ -50,7 +50,7 @@ def trace_from_messages(
         >>> [turn.role for turn in trace_from_messages(chat, trace_id="t1").turns]
         ['user', 'assistant']
     """
-    conversation = read_messages(messages, where=where, path=path, mark=mark)
+    conversation = fields_of_turns(messages, Place(where, path), mark=mark)
     known: dict[str, Any] = {
         "id": trace_id,
         "system_prompt": conversation.system_prompt,

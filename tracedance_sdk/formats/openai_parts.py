@@ -6,41 +6,43 @@ from collections.abc import Sequence
 from typing import Any
 
 from tracedance_sdk.errors import shown
-from tracedance_sdk.formats.places import Place
+from tracedance_sdk.formats.places import Misfit, expect, field
 from tracedance_sdk.trace import UNKNOWN, Json, Media, Part, Reasoning, Text
 
 _REASONING_KEYS = ("text", "thinking", "reasoning")
 
 
-def parts_from_content(content: Json, message: Place) -> list[Part]:
+def parts_from_content(content: Json) -> list[Part]:
     """Return the parts of a message's ``content``: null, text, or a list of parts.
 
-    Args:
-        content: The field's value.
-        message: Place of the message, for errors.
-
     Raises:
-        InvalidTrace: Another type, or a part that is no object with a ``type``.
+        Misfit: Another type, or a part that is no object with a ``type``.
     """
     if content is None or content == "":
         return []
     if isinstance(content, str):
         return [Text(text=content)]
-    place = message.at("content")
-    if isinstance(content, list):
-        return [_part(item, place.at(index)) for index, item in enumerate(content)]
-    raise place.invalid(f"expected text, a list of parts or null, got {shown(content)}")
+    if not isinstance(content, list):
+        what = f"expected text, a list of parts or null, got {shown(content)}"
+        raise Misfit(what, "content")
+    parts: list[Part] = []
+    try:
+        for item in content:
+            parts.append(_part(item))
+    except Misfit as misfit:
+        raise misfit.below("content", len(parts)) from None
+    return parts
 
 
-def _part(item: Json, place: Place) -> Part:
+def _part(item: Json) -> Part:
     if isinstance(item, str):
         return Text(text=item)
-    fields = place.expect(item, dict)
-    kind = place.field(fields, "type", str)
+    fields = expect(item, dict)
+    kind = field(fields, "type", str)
     if kind in ("text", "input_text", "output_text"):
-        return Text(text=place.field(fields, "text", str))
+        return Text(text=field(fields, "text", str))
     if kind == "refusal":
-        return Text.model_validate({"text": place.field(fields, "refusal", str), "refusal": True})
+        return Text.model_validate({"text": field(fields, "refusal", str), "refusal": True})
     if kind in ("reasoning", "thinking"):
         text = next((fields[k] for k in _REASONING_KEYS if isinstance(fields.get(k), str)), "")
         return Reasoning.model_validate({"text": text, "part": fields})

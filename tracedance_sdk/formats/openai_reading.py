@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import TypeAdapter
@@ -12,7 +12,7 @@ from tracedance_sdk.formats.leftovers import leftover
 from tracedance_sdk.formats.openai_parts import parts_from_content
 from tracedance_sdk.formats.openai_tools import KEPT, RequestedCall, requests_from_message
 from tracedance_sdk.formats.openai_writing import plain_answer, plain_message
-from tracedance_sdk.formats.places import Place
+from tracedance_sdk.formats.places import Misfit, Place, expect, field, optional
 from tracedance_sdk.trace import (
     UNKNOWN,
     Call,
@@ -53,6 +53,15 @@ class Conversation(NamedTuple):
     notes: tuple[Note, ...]
 
 
+class ReadMessages(NamedTuple):
+    """A `Conversation` whose turns are the fields of `Turn`, not yet checked."""
+
+    system_prompt: str | None
+    turns: list[dict[str, Any]]
+    style: dict[str, Json] | None
+    notes: tuple[Note, ...]
+
+
 ResultMark = Callable[[Json], Mapping[str, Json]]
 """Reads more of `Result` (``ok``, ``error``) out of a result's content, by a source's habits."""
 
@@ -71,224 +80,222 @@ def read_messages(
     Raises:
         InvalidTrace: No list, or a message that breaks the format, as ``what @ $[3].role``.
     """
-    place = Place(where, path)
+    found = fields_of_turns(messages, Place(where, path), mark=mark)
+    return Conversation(
+        found.system_prompt, _TURNS.validate_python(found.turns), found.style, found.notes
+    )
+
+
+def fields_of_turns(
+    messages: Json, place: Place, *, mark: ResultMark | None = None
+) -> ReadMessages:
+    """Read messages as `read_messages` does, for a caller that checks the whole trace at once."""
     entries = place.expect(messages, list)
     reader = _Reader(mark)
-    for index, entry in enumerate(entries):
-        reader.read(index, entry, place.at(index))
+    index = 0
+    try:
+        for index, entry in enumerate(entries):
+            reader.read(index, entry)
+    except Misfit as misfit:
+        raise place.located(misfit.below(index)) from None
     return reader.finish()
 
 
 class _Pending:
-    """A call being read, until its answer has come or the messages end."""
+    """A call being read, until its answer has come or the messages end.
 
-    __slots__ = ("answer", "at", "bound_by", "request", "requested")
+    Attributes:
+        fields: Of the `Call`.
+        turn: Index of its turn.
+        position: Among the calls of its turn.
+        answer: The message that answers it.
+        at: Where that message stands, unless it follows its turn in the order of the calls.
+    """
 
-    def __init__(self, request: RequestedCall, *, requested: bool = True) -> None:
-        self.request = request
-        self.requested = requested
+    __slots__ = ("answer", "at", "fields", "position", "turn")
+
+    def __init__(self, fields: dict[str, Any], *, turn: int, position: int) -> None:
+        self.fields = fields
+        self.turn = turn
+        self.position = position
         self.answer: dict[str, Any] | None = None
         self.at: int | None = None
-        self.bound_by: Literal["id", "order", "synthetic"] | None = None
-
-
-class _Draft:
-    """A turn being read; `message` is None for a turn that only results speak of."""
-
-    __slots__ = ("answered", "calls", "message", "parts", "role")
-
-    def __init__(
-        self, role: str, message: dict[str, Any] | None, parts: list[Part | dict[str, str]]
-    ) -> None:
-        self.role = role
-        self.message = message
-        self.parts = parts
-        self.calls: list[_Pending] = []
-        self.answered = -1
-        """Position of the last call answered in order, directly after this turn."""
 
 
 class _Reader:
     def __init__(self, mark: ResultMark | None) -> None:
         self._mark = mark
-        self._drafts: list[_Draft] = []
-        self._open: dict[str, list[tuple[_Draft, _Pending]]] = {}
+        self._turns: list[dict[str, Any]] = []
+        self._calls: list[_Pending] = []
+        """Of the latest turn that has any."""
+        self._open: dict[str, list[_Pending]] = {}
+        self._answered: list[_Pending] = []
+        self._in_order = -1
+        """Position of the last call answered in order, directly after the last turn."""
         self._count = 0
         self._orphans = 0
         self._system_prompt: str | None = None
         self._style: dict[str, Json] = {}
 
-    def read(self, index: int, entry: Json, place: Place) -> None:
-        message = place.expect(entry, dict)
-        role = place.field(message, "role", str)
-        if role in ("tool", "function"):
-            self._answer(index, message, place)
-        elif role not in _ROLES:
-            known = ", ".join([*_ROLES, "tool", "function"])
-            raise place.at("role").invalid(f"role {shown(role)} is none of {known}")
-        elif index == 0 and role in ("system", "developer") and _is_plain(message):
+    def read(self, index: int, entry: Json) -> None:
+        message = entry if type(entry) is dict else expect(entry, dict)
+        role = field(message, "role", str)
+        known = _ROLES.get(role)
+        if known is None:
+            if role not in ("tool", "function"):
+                names = ", ".join([*_ROLES, "tool", "function"])
+                raise Misfit(f"role {shown(role)} is none of {names}", "role")
+            self._answer(index, message)
+        elif index == 0 and known[0] == "system" and _is_plain(message):
             self._system_prompt = message["content"]
             if role != "system":
                 self._style["system_role"] = role
         else:
-            self._open_turn(role, message, place)
+            self._open_turn(message, *known)
 
-    def _open_turn(self, role: str, message: dict[str, Any], place: Place) -> None:
+    def _open_turn(self, message: dict[str, Any], role: Role, origin: Origin) -> None:
         content = message.get("content")
+        is_text = isinstance(content, str) and content != ""
         parts: list[Part | dict[str, str]] = []
-        if isinstance(content, str) and content:
+        if is_text:
             parts.append({"type": "text", "text": content})
-        else:
-            parts.extend(parts_from_content(content, place))
-        place.optional(message, "name", str)
-        draft = _Draft(role, message, parts)
-        self._drafts.append(draft)
+        elif content is not None:
+            parts.extend(parts_from_content(content))
+        turn = {"index": len(self._turns), "role": role, "origin": origin, "content": parts}
+        if len(message) == 2 and is_text and message["role"] != "developer":
+            self._turns.append(turn)
+            self._in_order = -1
+            return
+        name = optional(message, "name", str)
+        requests: list[RequestedCall] = []
         if role == "assistant":
             _read_side_fields(message, parts)
-            for request in requests_from_message(message, place):
-                self._expect(draft, _Pending(request))
+            requests = requests_from_message(message)
+        self._turns.append(turn)
+        self._in_order = -1
+        if requests:
+            self._expect(turn, requests)
+        if not _is_common(message, requests, is_text=is_text):
+            turn["name"] = name
+            kept = leftover(plain_message(Turn.model_validate(turn)), message)
+            if kept:
+                turn[KEPT] = kept
 
-    def _expect(self, draft: _Draft, pending: _Pending) -> None:
-        if not pending.request.id:
-            pending.request = pending.request._replace(id=f"call_{self._count}")
+    def _expect(self, turn: dict[str, Any], requests: list[RequestedCall]) -> None:
+        """Give a turn the calls it asks for, which now wait for their answers."""
+        number = turn["index"]
+        self._calls = []
+        for position, request in enumerate(requests):
+            pending = self._pend(request, turn=number, position=position)
+            self._calls.append(pending)
+            self._open.setdefault(pending.fields["id"], []).append(pending)
+        turn["calls"] = [pending.fields for pending in self._calls]
+
+    def _pend(self, request: RequestedCall, *, turn: int, position: int) -> _Pending:
+        fields: dict[str, Any] = {
+            "index": self._count,
+            "id": request.id or f"call_{self._count}",
+            "name": request.name,
+            "arguments": request.arguments,
+            "raw_arguments": request.raw_arguments,
+        }
         self._count += 1
-        draft.calls.append(pending)
-        if pending.requested:
-            self._open.setdefault(pending.request.id, []).append((draft, pending))
+        return _Pending(fields, turn=turn, position=position)
 
-    def _answer(self, index: int, message: dict[str, Any], place: Place) -> None:
-        call_id = place.optional(message, "tool_call_id", str)
-        name = place.optional(message, "name", str)
-        found = self._asked(call_id) if call_id else self._asked_last(name)
-        if found is None:
-            found = self._orphan(call_id, name)
-        draft, pending = found
+    def _answer(self, index: int, message: dict[str, Any]) -> None:
+        call_id = optional(message, "tool_call_id", str)
+        name = optional(message, "name", str)
+        pending = self._asked(call_id) if call_id else self._asked_last(name)
+        if pending is None:
+            pending = self._orphan(call_id, name)
         pending.answer = message
-        position = draft.calls.index(pending)
-        if draft is self._drafts[-1] and position > draft.answered:
-            draft.answered = position
+        self._answered.append(pending)
+        if pending.turn == len(self._turns) - 1 and pending.position > self._in_order:
+            self._in_order = pending.position
         else:
             pending.at = index
 
-    def _asked(self, call_id: str) -> tuple[_Draft, _Pending] | None:
+    def _asked(self, call_id: str) -> _Pending | None:
         """Return the first unanswered call of this id in the latest turn that holds one."""
         waiting = self._open.get(call_id)
         if not waiting:
             return None
-        latest = waiting[-1][0]
-        place = next(i for i, (draft, _) in enumerate(waiting) if draft is latest)
-        draft, pending = waiting.pop(place)
-        pending.bound_by = "id"
-        return draft, pending
+        latest = waiting[-1].turn
+        place = next(i for i, pending in enumerate(waiting) if pending.turn == latest)
+        return _bound(waiting.pop(place), "id")
 
-    def _asked_last(self, name: str | None) -> tuple[_Draft, _Pending] | None:
+    def _asked_last(self, name: str | None) -> _Pending | None:
         """Return the first unanswered call, of this name if given, of the last turn with calls."""
-        draft = next((item for item in reversed(self._drafts) if item.calls), None)
-        if draft is None:
-            return None
-        for pending in draft.calls:
-            if pending.answer is None and name in (None, pending.request.name):
-                self._open[pending.request.id].remove((draft, pending))
-                pending.bound_by = "order"
-                return draft, pending
+        for pending in self._calls:
+            if pending.answer is None and name in (None, pending.fields["name"]):
+                self._open[pending.fields["id"]].remove(pending)
+                return _bound(pending, "order")
         return None
 
-    def _orphan(self, call_id: str | None, name: str | None) -> tuple[_Draft, _Pending]:
-        last = self._drafts[-1] if self._drafts else None
-        if last is None or last.message is not None:
-            last = _Draft("assistant", None, [])
-            self._drafts.append(last)
+    def _orphan(self, call_id: str | None, name: str | None) -> _Pending:
+        """Return a call that is known from its result alone, in a turn made up for such."""
+        last = self._turns[-1] if self._turns else None
+        if last is None or "synthetic" not in last:
+            role, origin = _ROLES["assistant"]
+            last = {
+                "index": len(self._turns),
+                "role": role,
+                "origin": origin,
+                "content": [],
+                "calls": [],
+                "synthetic": True,
+            }
+            self._turns.append(last)
+            self._calls = []
+            self._in_order = -1
         request = RequestedCall(call_id or "", name or "unknown", UNKNOWN)
-        pending = _Pending(request, requested=False)
-        pending.bound_by = "synthetic"
-        self._expect(last, pending)
+        pending = self._pend(request, turn=last["index"], position=len(self._calls))
+        pending.fields[KEPT] = {"unrequested": True}
+        self._calls.append(pending)
+        last["calls"].append(pending.fields)
         self._orphans += 1
-        return last, pending
+        return _bound(pending, "synthetic")
 
-    def finish(self) -> Conversation:
-        answers = [
-            (pending.answer.get("name"), pending.request.name)
-            for draft in self._drafts
-            for pending in draft.calls
+    def finish(self) -> ReadMessages:
+        with_name = bool(self._answered) and all(
+            pending.answer.get("name") == pending.fields["name"]
+            for pending in self._answered
             if pending.answer is not None
-        ]
-        if answers and all(given == name for given, name in answers):
+        )
+        if with_name:
             self._style["result_names"] = True
+        for pending in self._answered:
+            if pending.answer is not None:
+                pending.fields["result"] = self._result(pending, pending.answer, with_name)
         notes = (note("request_missing", count=self._orphans),) if self._orphans else ()
-        turns = _TURNS.validate_python(list(self._turns()))
-        return Conversation(self._system_prompt, turns, self._style or None, notes)
+        return ReadMessages(self._system_prompt, self._turns, self._style or None, notes)
 
-    def _turns(self) -> Iterator[dict[str, Any]]:
-        first = 0
-        for index, draft in enumerate(self._drafts):
-            yield self._turn(index, draft, first)
-            first += len(draft.calls)
-
-    def _turn(self, index: int, draft: _Draft, first: int) -> dict[str, Any]:
-        role, origin = _ROLES[draft.role]
-        fields: dict[str, Any] = {
-            "index": index,
-            "role": role,
-            "origin": origin,
-            "content": draft.parts,
-        }
-        if draft.calls:
-            fields["calls"] = [
-                self._call(first + position, pending)
-                for position, pending in enumerate(draft.calls)
-            ]
-        if draft.message is None:
-            fields["synthetic"] = True
-        elif not _is_common(draft, draft.message):
-            fields["name"] = draft.message.get("name")
-            kept = leftover(plain_message(Turn.model_validate(fields)), draft.message)
-            if kept:
-                fields[KEPT] = kept
-        return fields
-
-    def _call(self, index: int, pending: _Pending) -> dict[str, Any]:
-        request = pending.request
-        fields: dict[str, Any] = {
-            "index": index,
-            "id": request.id,
-            "name": request.name,
-            "arguments": request.arguments,
-            "raw_arguments": request.raw_arguments,
-            "bound_by": pending.bound_by,
-        }
-        if not pending.requested:
-            fields[KEPT] = {"unrequested": True}
-        if pending.answer is not None:
-            fields["result"] = self._result(fields, pending, pending.answer)
-        return fields
-
-    def _result(
-        self, call: dict[str, Any], pending: _Pending, answer: dict[str, Any]
-    ) -> dict[str, Any]:
+    def _result(self, pending: _Pending, answer: dict[str, Any], with_name: bool) -> dict[str, Any]:
         content = answer.get("content", UNKNOWN)
         fields: dict[str, Any] = {"content": content}
+        if self._mark is not None:
+            fields.update(self._mark(content))
         kept = None
-        if not self._is_common_answer(answer, pending.request):
-            with_name = "result_names" in self._style
+        is_common = (
+            len(answer) == (4 if with_name else 3)
+            and isinstance(content, str)
+            and answer["role"] == "tool"
+            and answer.get("tool_call_id") == pending.fields["id"]
+        )
+        if not is_common:
             result = Result(content=content)
-            plain = plain_answer(Call.model_validate(call), result, with_name=with_name)
+            plain = plain_answer(Call.model_validate(pending.fields), result, with_name=with_name)
             kept = leftover(plain, answer)
         if pending.at is not None:
             kept = {**(kept or {}), "at": pending.at}
         if kept:
             fields[KEPT] = kept
-        if self._mark is not None:
-            fields.update(self._mark(content))
         return fields
 
-    def _is_common_answer(self, answer: dict[str, Any], request: RequestedCall) -> bool:
-        """Whether writing the result gives this very message."""
-        return (
-            len(answer) == (4 if "result_names" in self._style else 3)
-            and answer["role"] == "tool"
-            and answer.get("tool_call_id") == request.id
-            and isinstance(answer.get("content"), str)
-        )
+
+def _bound(pending: _Pending, how: Literal["id", "order", "synthetic"]) -> _Pending:
+    pending.fields["bound_by"] = how
+    return pending
 
 
 def _read_side_fields(message: dict[str, Any], parts: list[Part | dict[str, str]]) -> None:
@@ -302,19 +309,19 @@ def _read_side_fields(message: dict[str, Any], parts: list[Part | dict[str, str]
         parts.append(Text.model_validate({"text": refusal, "refusal": True}))
 
 
-def _is_common(draft: _Draft, message: dict[str, Any]) -> bool:
+def _is_common(message: dict[str, Any], requests: list[RequestedCall], *, is_text: bool) -> bool:
     """Whether writing the turn gives this very message."""
     content = message.get("content", "")
-    if not (isinstance(content, str) and content) and not (draft.calls and content is None):
+    if not is_text and not (requests and content is None):
         return False
     if message["role"] == "developer":
         return False
     if len(message) == 2:
-        return not draft.calls
+        return not requests
     return (
         len(message) == 3
         and bool(message.get("tool_calls"))
-        and all(pending.request.is_common for pending in draft.calls)
+        and all(request.is_common for request in requests)
     )
 
 

@@ -9,7 +9,7 @@ import orjson
 
 from tracedance_sdk.errors import InvalidJSON
 from tracedance_sdk.formats.leftovers import leftover, restored
-from tracedance_sdk.formats.places import Place
+from tracedance_sdk.formats.places import Misfit, Place, expect, field, optional
 from tracedance_sdk.trace import UNKNOWN, Json, Record, ToolDefinition, parse_json, same_json
 
 KEPT: Final = "openai_chat"
@@ -43,11 +43,17 @@ def tools_from_chat(tools: Json, place: Place) -> list[ToolDefinition]:
         InvalidTrace: No list, or an entry without a name.
     """
     entries = [] if tools is None else place.expect(tools, list)
-    return [_definition(item, place.at(index)) for index, item in enumerate(entries)]
+    found: list[ToolDefinition] = []
+    try:
+        for entry in entries:
+            found.append(_definition(entry))
+    except Misfit as misfit:
+        raise place.located(misfit.below(len(found))) from None
+    return found
 
 
-def _definition(item: Json, place: Place) -> ToolDefinition:
-    entry = place.expect(item, dict)
+def _definition(item: Json) -> ToolDefinition:
+    entry = expect(item, dict)
     kind = entry.get("type")
     inner = entry.get(kind) if isinstance(kind, str) else None
     if not isinstance(inner, dict):
@@ -55,12 +61,14 @@ def _definition(item: Json, place: Place) -> ToolDefinition:
             # A tool the provider hosts, such as {"type": "web_search"}: its type is its name.
             return _with_leftover(ToolDefinition(name=kind), entry)
         inner, kind = entry, None
-    where = place if kind is None else place.at(kind)
-    definition = ToolDefinition(
-        name=where.field(inner, "name", str),
-        description=where.optional(inner, "description", str),
-        parameters=where.optional(inner, "parameters", dict),
-    )
+    try:
+        definition = ToolDefinition(
+            name=field(inner, "name", str),
+            description=optional(inner, "description", str),
+            parameters=optional(inner, "parameters", dict),
+        )
+    except Misfit as misfit:
+        raise misfit.below(*([] if kind is None else [kind])) from None
     return _with_leftover(definition, entry)
 
 
@@ -79,61 +87,80 @@ def written_tool(definition: ToolDefinition) -> Json:
     return restored({"type": "function", "function": function}, extra(definition))
 
 
-def requests_from_message(message: dict[str, Any], place: Place) -> list[RequestedCall]:
+def requests_from_message(message: dict[str, Any]) -> list[RequestedCall]:
     """Return the calls of an assistant message: ``tool_calls``, else the older ``function_call``.
 
     Raises:
-        InvalidTrace: A call that is no object or has no name.
+        Misfit: A call that is no object or has no name.
     """
-    entries = place.optional(message, "tool_calls", list)
+    entries = optional(message, "tool_calls", list)
+    found: list[RequestedCall] = []
     if entries:
-        where = place.at("tool_calls")
-        return [_request(item, where.at(index)) for index, item in enumerate(entries)]
-    older = place.optional(message, "function_call", dict)
-    return [] if older is None else [_function("", older, place.at("function_call"))]
+        try:
+            for entry in entries:
+                found.append(_request(entry))
+        except Misfit as misfit:
+            raise misfit.below("tool_calls", len(found)) from None
+    elif (older := optional(message, "function_call", dict)) is not None:
+        found.append(_function("", older, "function_call"))
+    return found
 
 
-def _request(item: Json, place: Place) -> RequestedCall:
-    entry = place.expect(item, dict)
-    call_id = place.optional(entry, "id", str) or ""
+def _request(item: Json) -> RequestedCall:
+    entry = expect(item, dict)
+    call_id = optional(entry, "id", str) or ""
     custom = entry.get("custom")
     if isinstance(custom, dict) and "function" not in entry:
-        where = place.at("custom")
-        text = where.optional(custom, "input", str)
-        name = where.field(custom, "name", str)
-        return RequestedCall(call_id, name, UNKNOWN if text is None else text)
-    request = _function(call_id, place.field(entry, "function", dict), place.at("function"))
-    if request.is_common and call_id and entry.get("type") == "function" and len(entry) == 3:
-        return request
-    return request._replace(is_common=False)
+        return _custom(call_id, custom)
+    is_plain = len(entry) == 3 and call_id != "" and entry.get("type") == "function"
+    function = field(entry, "function", dict)
+    return _function(call_id, function, "function", is_plain=is_plain)
 
 
-def _function(call_id: str, function: dict[str, Any], place: Place) -> RequestedCall:
-    name = place.field(function, "name", str)
+def _custom(call_id: str, custom: dict[str, Any]) -> RequestedCall:
+    try:
+        text = optional(custom, "input", str)
+        name = field(custom, "name", str)
+    except Misfit as misfit:
+        raise misfit.below("custom") from None
+    return RequestedCall(call_id, name, UNKNOWN if text is None else text)
+
+
+def _function(
+    call_id: str, function: dict[str, Any], step: str, *, is_plain: bool = False
+) -> RequestedCall:
+    """Read a function to call; `is_plain` when writing its entry gives all that is around it."""
+    try:
+        name = field(function, "name", str)
+    except Misfit as misfit:
+        raise misfit.below(step) from None
     given = function.get("arguments")
     if not isinstance(given, str):
         return RequestedCall(call_id, name, UNKNOWN if given is None else given)
-    arguments, raw_arguments = parse_arguments(given)
-    is_same = written_arguments(arguments, raw_arguments) == given
-    return RequestedCall(call_id, name, arguments, raw_arguments, is_same and len(function) == 2)
+    arguments, raw_arguments, is_exact = _parsed(given)
+    is_common = is_plain and is_exact and len(function) == 2
+    return RequestedCall(call_id, name, arguments, raw_arguments, is_common)
 
 
-def parse_arguments(text: str) -> tuple[Json, str | None]:
+def _parsed(text: str) -> tuple[Json, str | None, bool]:
     """Parse the arguments a model wrote.
 
     Returns:
-        The value, and the text where the value does not say the same: `UNKNOWN` with the text
-        when it is no JSON; an empty text means no arguments. Of a key that stands twice the
-        last counts, as it does for the tool.
+        The value; the text where the value does not say the same: `UNKNOWN` with the text when
+        it is no JSON; an empty text means no arguments. Of a key that stands twice the last
+        counts, as it does for the tool. And whether writing both gives the text again.
     """
     if not text.strip():
-        return {}, text
+        return {}, text, True
     try:
         value = parse_json(text, where="arguments")
     except InvalidJSON:
-        return UNKNOWN, text
-    exact = written_arguments(value) == text or _says(text, value)
-    return value, None if exact else text
+        return UNKNOWN, text, True
+    if json_text(value) == text:
+        return value, None, True
+    if _says(text, value):
+        return value, None, False
+    return value, text, True
 
 
 def _says(text: str, value: Json) -> bool:

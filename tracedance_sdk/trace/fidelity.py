@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
 from tracedance_sdk.trace.markers import UNKNOWN, Json, blob_digest, is_masked
@@ -56,26 +56,48 @@ def assess(trace: Trace, *, notes: Iterable[Note] = ()) -> Trace:
         trace: The trace; an earlier fidelity is replaced.
         notes: What only the reader of the source can know (recovered, cut, guessed, ...).
     """
-    places: dict[str, list[str]] = {}
-    for kind, place in _findings(trace):
-        places.setdefault(kind, []).append(place)
-    given = list(notes)
-    found = [note(kind, where) for kind, where in places.items()]
-    found += [item for item in given if item.kind not in places]
-    fidelity = Fidelity(
-        notes=tuple(sorted(found, key=lambda item: item.kind)),
-        fit_for=_fit_for(trace, {item.kind for item in found}),
-    )
+    places = _trace_findings(trace)
+    _add_call_findings(trace, places)
+    found = [_note(kind, where) for kind, where in places.items()]
+    found += [item for item in notes if item.kind not in places]
+    found.sort(key=lambda item: item.kind)
+    fidelity = Fidelity(notes=tuple(found), fit_for=_fit_for(trace, {item.kind for item in found}))
     return trace.model_copy(update={"fidelity": fidelity})
 
 
-def _findings(trace: Trace) -> Iterator[tuple[str, str]]:
+_Spot = str | tuple[int, int]
+"""A place, or index of a turn and position of a call in it: most are only counted."""
+
+
+def _note(kind: str, spots: list[_Spot]) -> Note:
+    places = [
+        spot if isinstance(spot, str) else f"turns[{spot[0]}].calls[{spot[1]}]"
+        for spot in spots[:_MOST_PLACES]
+    ]
+    return note(kind, places, count=len(spots))
+
+
+def _trace_findings(trace: Trace) -> dict[str, list[_Spot]]:
+    """Return what is found without looking at calls: kinds with their places."""
+    found: dict[str, list[_Spot]] = {}
     if trace.initial_state is UNKNOWN:
-        yield "initial_state_unknown", "initial_state"
+        found["initial_state_unknown"] = ["initial_state"]
     if trace.final_state is UNKNOWN:
-        yield "final_state_unknown", "final_state"
+        found["final_state_unknown"] = ["final_state"]
     if any(tool.origin == "inferred" for tool in trace.tools):
-        yield "tools_inferred", "tools"
+        found["tools_inferred"] = ["tools"]
+    latest = trace.started_at
+    for turn in trace.turns:
+        started = turn.started_at
+        if started is None:
+            continue
+        if latest is not None and started < latest:
+            found.setdefault("clock_backwards", []).append(f"turns[{turn.index}]")
+        latest = started
+    return found
+
+
+def _add_call_findings(trace: Trace, found: dict[str, list[_Spot]]) -> None:
     defined = {tool.name for tool in trace.tools}
     seen: set[str] = set()
     for turn in trace.turns:
@@ -87,17 +109,17 @@ def _findings(trace: Trace) -> Iterator[tuple[str, str]]:
             if call.name not in defined:
                 kinds.append("tools_missing")
             for kind in kinds:
-                yield kind, f"turns[{turn.index}].calls[{position}]"
-    yield from _clock_findings(trace)
+                found.setdefault(kind, []).append((turn.index, position))
 
 
 def _call_findings(call: Call) -> list[str]:
     kinds: list[str] = []
-    if call.arguments is UNKNOWN:
+    arguments = call.arguments
+    if arguments is UNKNOWN:
         unparsable = call.raw_arguments is not None
         kinds.append("arguments_unparsable" if unparsable else "arguments_unknown")
     else:
-        kinds += _value_findings(call.arguments)
+        kinds += _value_findings(arguments)
     result = call.result
     if result is None:
         return [*kinds, "result_missing"]
@@ -118,27 +140,16 @@ def _value_findings(value: Json) -> list[str]:
 def _holds_mask(value: Json) -> bool:
     if isinstance(value, str):
         return is_masked(value)
-    pending = [value]
+    pending = [value] if isinstance(value, (dict, list)) else []
     while pending:
         item = pending.pop()
-        if isinstance(item, str):
-            if "[MASKED:" in item and is_masked(item):
-                return True
-        elif isinstance(item, dict):
-            pending.extend(item.values())
-        elif isinstance(item, list):
-            pending.extend(item)
+        for inner in item.values() if isinstance(item, dict) else item:
+            if isinstance(inner, str):
+                if "[MASKED:" in inner and is_masked(inner):
+                    return True
+            elif isinstance(inner, (dict, list)):
+                pending.append(inner)
     return False
-
-
-def _clock_findings(trace: Trace) -> Iterator[tuple[str, str]]:
-    latest = trace.started_at
-    for turn in trace.turns:
-        if turn.started_at is None:
-            continue
-        if latest is not None and turn.started_at < latest:
-            yield "clock_backwards", f"turns[{turn.index}]"
-        latest = turn.started_at
 
 
 def _fit_for(trace: Trace, kinds: set[str]) -> tuple[Fitness, ...]:
@@ -147,12 +158,17 @@ def _fit_for(trace: Trace, kinds: set[str]) -> tuple[Fitness, ...]:
         fit.append("grading")
     if trace.final_state is not UNKNOWN:
         fit.append("state_grading")
-    asked = any(turn.role == "assistant" and not turn.synthetic for turn in trace.turns)
+    asked = opened = answered = False
+    for turn in trace.turns:
+        if turn.role == "user":
+            opened = True
+        elif turn.role == "assistant" and not turn.synthetic:
+            asked = True
+        for call in () if answered else turn.calls:
+            answered = answered or (call.requested_by == "agent" and call.result is not None)
     whole = not kinds & {"result_missing", "result_truncated", "value_elsewhere", "content_off"}
     if asked and whole:
         fit.append("next_turn")
-    opened = any(turn.role == "user" for turn in trace.turns)
-    answered = any(call.result is not None for call in trace.actions)
     if asked and whole and opened and answered:
         fit.append("rebuilt_test")
     return tuple(fit)
