@@ -49,10 +49,8 @@ def steps(text: str) -> list[Step]:
 
 
 def fits(output: str, shown: str) -> bool:
-    pattern = ".*\n".join(
-        re.escape(piece)
-        for piece in re.split(r"^\.\.\.\n", shown.rstrip("\n") + "\n", flags=re.MULTILINE)
-    ).replace(".*\n", "(?:.*\n)*")
+    pieces = re.split(r"^\.\.\.\n", shown.rstrip("\n") + "\n", flags=re.MULTILINE)
+    pattern = "(?:.*\n)*".join(map(re.escape, pieces))
     return re.fullmatch(pattern, tidy(output)) is not None
 
 
