@@ -53,7 +53,7 @@ with td.TraceRecorder(task_id="greet", state=lambda: mailbox, journal="traces") 
 calls = [call.name for call in recorder.trace.calls]
 if calls != ["send_email"]:
     sys.exit(f"recorded {calls!r}, expected one call of send_email")
-report = td.evaluate(recorder.trace, td.TaskSpec.model_validate(SPEC))
-if report.verdict != "pass":
-    sys.exit(f"verdict {report.verdict!r}, expected 'pass'")
-print("recorded and graded with", package.parent.name, report.verdict)
+report = td.evaluate(recorder.trace, SPEC)
+if report.verdict.value != "pass":
+    sys.exit(f"verdict {report.verdict.value!r}, expected 'pass'")
+print("recorded and graded with", package.parent.name, report.verdict.value)
