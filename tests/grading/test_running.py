@@ -401,3 +401,26 @@ def test_a_literal_state_names_the_place_that_differs() -> None:
     document = {"id": "t", "outcomes": [{"expected_state": {"$literal": {"a": {"$b": 1}}}}]}
     report = evaluate(run(final={"a": {"$b": 2}}), document)
     assert report.outcome.grades[0].evidence[0].path == "/a/$b"
+
+
+def test_a_report_prints_its_verdict_and_a_line_for_each_grade() -> None:
+    document = {
+        "id": "pay",
+        "outcomes": [{"expected_state": {"paid": True}}],
+        "critical_errors": [{"id": "ann", "action": "pay", "matches": {"to": "Ann"}}],
+        "criteria": [{"type": "budget", "max_actions": 0, "severity": "minor"}],
+    }
+    trace = run(action("pay", {"to": "Ann"}), initial={}, final={"paid": True})
+    assert str(evaluate(trace, document, judge=ScriptedJudge(judged(0.5)))) == snapshot("""\
+critical: pay
+  pass      final_state: the final state is as expected
+  critical  ann: action 1 (pay): pay {'to': 'Ann'} must not happen
+  fail      budget: actions 1; at most 0 allowed (minor)
+  pass      unexpected_changes: nothing else changed
+  judge scripted: 0.5\
+""")
+    assert str(evaluate(run(), [])) == snapshot("pass: no task")
+    several = evaluate(run("b", "b"), [*({"type": "budget", "max_actions": 1},) * 2])
+    assert several.further.reason == snapshot(
+        "2 of 2 criteria do not pass; budget: actions 2; at most 1 allowed"
+    )

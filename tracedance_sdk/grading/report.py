@@ -71,6 +71,18 @@ class Report(BaseModel):
     notes: tuple[str, ...] = ()
     spec_hash: str | None = None
 
+    def __str__(self) -> str:
+        """Return the verdict and each grade on a line of its own, as plain text."""
+        width = max(len(grade.verdict) for grade in self.grades) if self.grades else 0
+        lines = [f"{self.verdict}: {self.task_id or 'no task'}"]
+        for grade in self.grades:
+            minor = "" if grade.decides else " (minor)"
+            lines.append(f"  {grade.verdict:{width}}  {grade.title}: {grade.reason}{minor}")
+        if self.judge is not None:
+            score = self.score_missing_reason if self.judge.score is None else self.judge.score
+            lines.append(f"  judge {self.judge.judge}: {score}")
+        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
     @property
     def passed(self) -> bool:
         """Whether the verdict is pass."""
@@ -165,5 +177,6 @@ def _reason(grades: tuple[Grade, ...], verdict: Verdict) -> str:
         beside = f", {counted(minor, 'minor finding')}" if minor else ""
         return f"{len(passed)} of {len(grades)} criteria hold{beside}"
     first = next(grade for grade in grades if grade.verdict is verdict and grade.decides)
-    more = sum(grade.verdict is not Verdict.PASS and grade.decides for grade in grades) - 1
-    return f"{first.title}: {first.reason}" + (f" (and {more} more)" if more else "")
+    n_missed = sum(grade.verdict is not Verdict.PASS and grade.decides for grade in grades)
+    count = f"{n_missed} of {len(grades)} criteria do not pass; " if n_missed > 1 else ""
+    return f"{count}{first.title}: {first.reason}"
