@@ -70,7 +70,7 @@ def _session(replies: Replies) -> Session:
             try:
                 response = super().send(request, **options)
             except Exception as error:
-                replies.problem = f"no connection: {type(error).__name__}"
+                replies.problem = f"no answer: {type(error).__name__}"
                 raise
             _note_http(replies, response)
             return response
