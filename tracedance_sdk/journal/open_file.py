@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from tracedance_sdk.errors import JournalError
 from tracedance_sdk.journal.chain import Link
+from tracedance_sdk.journal.descriptors import move_out_of_the_way
 from tracedance_sdk.journal.encoding import encode_record
 from tracedance_sdk.journal.locking import lock_for_writing
 from tracedance_sdk.journal.records import EvidenceRecord
@@ -42,6 +44,10 @@ class Tail(NamedTuple):
         return max(0, self.lines - 1 - self.closed)
 
 
+class DescriptorTaken(JournalError):
+    """The program closed the descriptor of a journal file."""
+
+
 class OpenFile:
     """Appends lines to a file that it creates; the file holds whole lines or none of them.
 
@@ -70,7 +76,7 @@ class OpenFile:
         self._pending: _Position | None = None
         self._link = link
         self._fsync = fsync
-        self._descriptor = os.open(path, _FLAGS, 0o600)
+        self._descriptor = move_out_of_the_way(os.open(path, _FLAGS, 0o600))
         self._identity = _identity(os.fstat(self._descriptor))
         lock_for_writing(self._descriptor)
 
@@ -89,6 +95,7 @@ class OpenFile:
 
         Raises:
             JournalError: It could not be written whole; nothing of it remains in the file.
+            DescriptorTaken: The descriptor is no longer this file's; nothing was written.
         """
         if self._pending is not None:
             self._settle_for_write()
@@ -107,6 +114,10 @@ class OpenFile:
                 os.fsync(self._descriptor)
         except OSError as error:
             self._take_back()
+            if error.errno == errno.EBADF:
+                raise DescriptorTaken(
+                    f"the descriptor of {str(self.path)!r} was closed by the program"
+                ) from error
             raise JournalError(
                 f"a record cannot be written to {str(self.path)!r}: {error}"
             ) from error

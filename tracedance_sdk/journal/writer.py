@@ -16,7 +16,7 @@ from tracedance_sdk.journal.blobs import read_blob, write_blob
 from tracedance_sdk.journal.chain import HASHES, key_mark, link_under
 from tracedance_sdk.journal.encoding import CLOSE_EVENT, FORMAT, HEADER_EVENT, VERSION
 from tracedance_sdk.journal.folders import make_folder, sync_folder
-from tracedance_sdk.journal.open_file import OpenFile
+from tracedance_sdk.journal.open_file import DescriptorTaken, OpenFile
 from tracedance_sdk.journal.records import Attributes, EventRecord, EvidenceRecord
 
 MAX_FILE_BYTES: Final = 64 * 1024 * 1024
@@ -123,7 +123,12 @@ class JournalWriter:
             if file is None or now >= self._look_at:
                 file = self._ready_file(now)
             try:
-                if file.write(record) >= self._max_bytes:
+                try:
+                    size = file.write(record)
+                except DescriptorTaken:
+                    self._look_at = _AT_ONCE
+                    size = self._ready_file(now).write(record)
+                if size >= self._max_bytes:
                     self._look_at = _AT_ONCE
             except JournalError:
                 self._look_at = _AT_ONCE
