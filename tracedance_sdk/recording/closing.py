@@ -27,6 +27,8 @@ class CloseSummary(NamedTuple):
         faults: Faults of the recorder itself, by place and error type.
         journal: Folder of the journal; None without one.
         head: Hash of the journal's last line so far, for ``verify --expect``; None without one.
+        lost: Records that this process wrote to the journal, for any of its runs, and that somebody
+            took away, by removing or cutting a file while it was being written.
     """
 
     written: int
@@ -36,6 +38,7 @@ class CloseSummary(NamedTuple):
     faults: Mapping[str, int] = {}
     journal: str | None = None
     head: str | None = None
+    lost: int = 0
 
 
 def root_span(
@@ -81,6 +84,7 @@ def root_span(
 def summary_of(run: Run) -> CloseSummary:
     """Return what became of a run's records so far."""
     journal = run.pipeline.journal
+    kept = None if journal is None else journal.summary()
     return CloseSummary(
         written=run.written,
         exported=run.tally.exported,
@@ -88,5 +92,6 @@ def summary_of(run: Run) -> CloseSummary:
         unattributed=dict(run.unattributed),
         faults=dict(run.faults),
         journal=None if journal is None else str(journal.folder),
-        head=None if journal is None else journal.summary().head,
+        head=None if kept is None else kept.head,
+        lost=0 if kept is None else kept.lost,
     )
