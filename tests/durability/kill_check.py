@@ -172,11 +172,13 @@ def _of_the_run(traces: list[Trace], said: Said) -> list[str]:
 def broken_chain(path: Path) -> list[str]:
     """Follow the chain of a file by an own reading of its format; name the first break.
 
-    The hash of a line is over the hash before it and the line's bytes without the hash. Whole lines
-    are numbered from 1; a rest without a newline is a torn tail and no break.
+    The hash of a line is over the hash before it and the line's bytes without the hash; the header
+    names the hash before the first line, if it is not the first of its process. Whole lines are
+    numbered from 1; a rest without a newline is a torn tail and no break.
     """
-    before = b""
-    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], start=1):
+    lines = path.read_bytes().split(b"\n")[:-1]
+    before = _previous(lines[0]) if lines else b""
+    for number, line in enumerate(lines, start=1):
         found = _HASH.search(line)
         if found is None or int(found[2]) != number:
             return [f"{path.name}:{number}: no hash, or not numbered {number}"]
@@ -184,8 +186,13 @@ def broken_chain(path: Path) -> list[str]:
         if hashlib.sha256(before + rest).hexdigest().encode() != found[1]:
             return [f"{path.name}:{number}: the chain is broken"]
         before = found[1]
-        json.loads(line)
     return []
+
+
+def _previous(header: bytes) -> bytes:
+    record = json.loads(header)["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0]
+    found = [item["value"] for item in record["attributes"] if item["key"] == "previous"]
+    return found[0]["stringValue"].encode() if found else b""
 
 
 def _is_stump(path: Path) -> bool:
