@@ -47,7 +47,8 @@ SETTINGS: Final[Mapping[str, Setting]] = {
             "TRACEDANCE_JOURNAL_KEY",
             None,
             "text",
-            "Secret that makes the journal's chain an HMAC, so that rewriting it needs the key.",
+            "Secret that makes the journal's chain an HMAC, so that rewriting it needs the key; "
+            "@PATH names a file that holds it.",
         ),
         Setting(
             "durability",

@@ -23,7 +23,13 @@ VERBS: Final = {
     "demo": ("tracedance_sdk.demo.command:demo", "Record four runs of a demo task and grade them."),
     "evaluate": ("tracedance_sdk.cli.evaluate:evaluate_command", "Grade traces against tasks."),
     "init": ("tracedance_sdk.cli.init:init", "Draft a task from one good run."),
+    "prune": ("tracedance_sdk.cli.prune:prune", "Remove old files of a journal."),
+    "recover": (
+        "tracedance_sdk.cli.recover:recover",
+        "Write the traces of a journal, torn or not.",
+    ),
     "show": ("tracedance_sdk.cli.show:show", "Show one trace turn by turn."),
+    "verify": ("tracedance_sdk.cli.verify:verify", "Check that a journal is as it was written."),
 }
 """Verb → where its command lies, and what it does in one line."""
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tracedance_sdk.journal.breaks import Break, BreakKind
     from tracedance_sdk.journal.decoding import decode_line, otlp_records
     from tracedance_sdk.journal.encoding import FORMAT, VERSION, encode_record
+    from tracedance_sdk.journal.keys import journal_key
+    from tracedance_sdk.journal.pruning import Pruning, prune
     from tracedance_sdk.journal.reader import (
         JournalContents,
         JournalProblem,
@@ -49,12 +51,15 @@ __all__ = [
     "JournalWriter",
     "Link",
     "OpenTail",
+    "Pruning",
     "SpanRecord",
     "Verification",
     "blob_path",
     "decode_line",
     "encode_record",
+    "journal_key",
     "otlp_records",
+    "prune",
     "read_blob",
     "read_journal",
     "verify",
@@ -68,6 +73,8 @@ __getattr__, __dir__ = lazy_face(
         "breaks": ("Break", "BreakKind"),
         "decoding": ("decode_line", "otlp_records"),
         "encoding": ("FORMAT", "VERSION", "encode_record"),
+        "keys": ("journal_key",),
+        "pruning": ("Pruning", "prune"),
         "reader": ("JournalContents", "JournalProblem", "read_journal"),
         "records": (
             "CLIENT",

@@ -13,12 +13,13 @@ from tracedance_sdk.journal.decoding import decode_line
 from tracedance_sdk.journal.encoding import CONTROL_EVENTS
 from tracedance_sdk.journal.files import MAX_LINE_BYTES, journal_files, numbered_lines
 from tracedance_sdk.journal.records import EventRecord, EvidenceRecord
+from tracedance_sdk.journal.salvage import salvage
 
 _LINE: Final = "line"
 
 
 class JournalProblem(NamedTuple):
-    """A line that gave no record: what is wrong, in which file, and its number from 1."""
+    """A line that is damaged: what is wrong, in which file, and its number from 1."""
 
     what: str
     path: Path
@@ -81,12 +82,12 @@ class JournalContents:
             try:
                 records = decode_line(line, where=_LINE)
             except InvalidJSON as error:
+                records = salvage(line)
                 if line.endswith(b"\n"):
                     what = str(error).removeprefix(f"{_LINE}: ")
                     self.problems.append(JournalProblem(what, path, number))
                 else:
                     self.torn += 1
-                continue
             for record in records:
                 if not (isinstance(record, EventRecord) and record.name in CONTROL_EVENTS):
                     yield record

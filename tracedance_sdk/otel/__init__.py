@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         TRACE_ID,
         TURN,
     )
+    from tracedance_sdk.otel.recovery import Recovery, recover
     from tracedance_sdk.otel.sdk import readable_span
     from tracedance_sdk.otel.spans import (
         call_attributes,
@@ -60,12 +61,14 @@ __all__ = [
     "STATE_CHANGE",
     "TRACE_ID",
     "TURN",
+    "Recovery",
     "assemble",
     "call_attributes",
     "evaluation_event",
     "json_text",
     "message_json",
     "readable_span",
+    "recover",
     "result_attributes",
     "run_attributes",
     "run_end_attributes",
@@ -100,6 +103,7 @@ __getattr__, __dir__ = lazy_face(
             "TRACE_ID",
             "TURN",
         ),
+        "recovery": ("Recovery", "recover"),
         "sdk": ("readable_span",),
         "spans": (
             "call_attributes",
