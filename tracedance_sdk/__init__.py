@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         evaluate_async,
         load_spec,
     )
-    from tracedance_sdk.recording import TraceRecorder, agent, configure, tool
+    from tracedance_sdk.recording import TraceRecorder, agent, configure, flush, tool
     from tracedance_sdk.trace import UNKNOWN, Call, Result, Trace, Turn
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "configure",
     "evaluate",
     "evaluate_async",
+    "flush",
     "load_spec",
     "load_trace",
     "save_trace",
@@ -59,7 +60,7 @@ __getattr__, __dir__ = lazy_face(
             "evaluate_async",
             "load_spec",
         ),
-        "recording": ("TraceRecorder", "agent", "configure", "tool"),
+        "recording": ("TraceRecorder", "agent", "configure", "flush", "tool"),
         "trace": ("UNKNOWN", "Call", "Result", "Trace", "Turn"),
     },
 )

@@ -162,6 +162,16 @@ class JournalWriter:
                 self._end()
             return self._summary()
 
+    def start_afresh_in_child(self) -> None:
+        """Leave the file to the process this one was forked from, and write one of our own.
+
+        Called by itself after a fork that Python knows of.
+        """
+        closed = self._closed
+        self._release()
+        self._start_afresh()
+        self._closed = closed
+
     def __del__(self) -> None:
         self._release()
 
@@ -344,7 +354,4 @@ def _watch_forks(writer: JournalWriter) -> None:
 
 def _start_afresh_in_child() -> None:
     for writer in list(_open_writers):
-        writer._release()
-        closed = writer._closed
-        writer._start_afresh()
-        writer._closed = closed
+        writer.start_afresh_in_child()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.recording.closing import CloseSummary
     from tracedance_sdk.recording.configuration import configure
     from tracedance_sdk.recording.environments import Environment
+    from tracedance_sdk.recording.flushing import flush
     from tracedance_sdk.recording.recorder import TraceRecorder
     from tracedance_sdk.recording.redaction import Redactor, SecretRedactor
     from tracedance_sdk.recording.state import state_source
@@ -30,6 +31,7 @@ __all__ = [
     "TraceRecorder",
     "agent",
     "configure",
+    "flush",
     "freeze",
     "state_source",
     "tool",
@@ -43,6 +45,7 @@ __getattr__, __dir__ = lazy_face(
         "closing": ("CloseSummary",),
         "configuration": ("configure",),
         "environments": ("Environment",),
+        "flushing": ("flush",),
         "recorder": ("TraceRecorder",),
         "redaction": ("Redactor", "SecretRedactor"),
         "state": ("state_source",),

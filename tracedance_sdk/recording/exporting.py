@@ -52,6 +52,11 @@ class Export:
         self._outbox = Outbox(self._send, with_content=with_content, limits=limits_asked_for())
         self._outbox.start()
 
+    @property
+    def idle(self) -> bool:
+        """Whether no span waits or is being sent."""
+        return self._outbox.idle
+
     def add(self, record: SpanRecord, tally: Tally) -> None:
         """Queue an ended span."""
         self._outbox.put(record, tally)

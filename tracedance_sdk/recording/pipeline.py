@@ -46,7 +46,9 @@ class Pipeline:
         return JournalEvidence(self.journal, otel_trace_id)
 
     def start_afresh_in_child(self) -> None:
-        """Do nothing: the journal parts from its parent by itself, and exports are pooled."""
+        """Write a journal of this process's own; exports are pooled, and part by themselves."""
+        if self.journal is not None:
+            self.journal.start_afresh_in_child()
 
     def close(self) -> None:
         """Close the journal, and give the exporter back to those who share it."""

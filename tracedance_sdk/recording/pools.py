@@ -60,6 +60,11 @@ class SharedPool(Generic[_T]):
             surplus = [self._forget(other) for other in idle[:-MAX_IDLE]]
         _close_all(surplus)
 
+    def everything(self) -> list[_T]:
+        """Return what is open now, used or not."""
+        with self._lock:
+            return list(self._open.values())
+
     def close(self) -> None:
         """Close everything, used or not."""
         with self._lock:
