@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -237,7 +236,7 @@ def _rewrite_under_another_key(journal: Journal) -> None:
 
 
 def _nothing(journal: Journal) -> None:
-    assert os.path.isdir(journal.folder)
+    assert journal.folder.is_dir()
 
 
 EDITS: dict[str, Callable[[Journal], None]] = {

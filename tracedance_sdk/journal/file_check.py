@@ -177,18 +177,23 @@ class FileCheck:
         for digest in _BLOB.findall(line):
             found.blobs.setdefault(digest.decode(), number)
         closing = _control(line, CLOSE_EVENT)
-        if closing is not None and not found.is_torn:
-            found.is_closed = True
-            following = closing.get("next")
-            found.next = following if isinstance(following, str) else None
-            if (closing.get("records"), closing.get("bytes")) != (found.records, self._size):
-                what = f"the closing record counts {closing.get('records')!r} records before it"
-                self._break(number, BreakKind.REWRITTEN, f"{what}, there are {found.records}")
+        if closing is not None:
+            self._take_closing(number, closing)
             return
         found.records += 1
         pruned = _control(line, PRUNED_EVENT)
         if pruned is not None:
             found.pruned[str(pruned.get("file"))] = str(pruned.get("head"))
+
+    def _take_closing(self, number: int, closing: Attributes) -> None:
+        found = self._found
+        # Without its newline the closing record was not written to its end.
+        found.is_closed = not found.is_torn
+        following = closing.get("next")
+        found.next = following if isinstance(following, str) else None
+        if (closing.get("records"), closing.get("bytes")) != (found.records, self._size):
+            what = f"the closing record counts {closing.get('records')!r} records before it"
+            self._break(number, BreakKind.REWRITTEN, f"{what}, there are {found.records}")
 
     def _end_torn(self, number: int, line: bytes) -> None:
         """Judge a last line that is not whole."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Final
 
 from tracedance_sdk.errors import InvalidJSON
@@ -21,8 +22,8 @@ def salvage(line: bytes) -> list[EvidenceRecord]:
     after a line; a record's opening cannot occur inside another, as its quotes would be escaped.
     """
     starts = [found.start() for found in _OPENING.finditer(line)]
-    pieces = [line[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
-    return [record for piece in pieces for record in _whole_records(piece)]
+    pieces = pairwise((*starts, len(line)))
+    return [record for start, end in pieces for record in _whole_records(line[start:end])]
 
 
 def _whole_records(piece: bytes) -> list[EvidenceRecord]:
