@@ -10,7 +10,13 @@ PYTEST_ARGS ?=
 SERVERS := .venv-servers
 SERVERS_STAMP := $(SERVERS)/.installed
 
-.PHONY: venv servers demo test test-durability lint bench clean
+# So have backends that spans are sent to, and SDKs that observe the same process.
+PHOENIX := .venv-phoenix
+PHOENIX_STAMP := $(PHOENIX)/.installed
+BESIDE := .venv-beside
+BESIDE_STAMP := $(BESIDE)/.installed
+
+.PHONY: venv servers backends demo test test-durability test-backends lint bench clean
 
 venv: $(STAMP)
 
@@ -29,6 +35,19 @@ $(SERVERS_STAMP): pyproject.toml constraints.txt tests/durability/requirements-s
 		|| echo "uWSGI cannot be compiled here; its test will be skipped"
 	touch $@
 
+backends: $(PHOENIX_STAMP) $(BESIDE_STAMP)
+
+$(PHOENIX_STAMP): tests/durability/requirements-phoenix.txt
+	$(PYTHON) -m venv $(PHOENIX)
+	$(PHOENIX)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+$(BESIDE_STAMP): pyproject.toml constraints.txt tests/durability/requirements-beside.txt
+	$(PYTHON) -m venv $(BESIDE)
+	$(BESIDE)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+		-r tests/durability/requirements-beside.txt -e .
+	touch $@
+
 demo: venv
 	$(BIN)/tracedance demo
 
@@ -39,6 +58,12 @@ test: venv
 test-durability: venv servers
 	$(BIN)/python -m pytest -n $(JOBS) --inline-snapshot=disable -m "durability or not durability" \
 		tests/durability $(PYTEST_ARGS)
+
+# A real backend, and other SDKs in one process with ours; their first installation takes minutes.
+test-backends: venv backends
+	TRACEDANCE_REQUIRE=backend $(BIN)/python -m pytest --inline-snapshot=disable \
+		-m "durability or not durability" \
+		tests/durability/test_phoenix.py tests/durability/test_beside.py $(PYTEST_ARGS)
 
 lint: venv
 	$(BIN)/ruff check .
@@ -51,5 +76,5 @@ bench: venv
 	$(BIN)/python tests/performance/run.py
 
 clean:
-	rm -rf $(VENV) $(SERVERS) build dist .benchmarks .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(SERVERS) $(PHOENIX) $(BESIDE) build dist .benchmarks .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
