@@ -77,6 +77,14 @@ def save_trace(trace: Trace, path: str | os.PathLike[str]) -> None:
     Raises:
         InvalidTrace: The trace holds a value that is not JSON; nothing is written.
         UnreadableFile: The file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> from tracedance_sdk.trace import Trace
+        >>> path = Path(tempfile.mkdtemp()) / "run.json.gz"
+        >>> save_trace(Trace(id="run-1"), path)
+        >>> load_trace(path).id
+        'run-1'
     """
     data = encode_json(trace) + b"\n"
     if os.fspath(path).endswith(".gz"):

@@ -55,6 +55,15 @@ class Report(BaseModel):
         judge: What came of asking the judge; None when there was none to ask.
         notes: What a reader should know, one line each.
         spec_hash: SHA-256 of the specification, 64 hex characters; None for plain callables.
+
+    Example:
+        >>> from tracedance_sdk.demo import demo_task, record_run
+        >>> from tracedance_sdk.grading import evaluate
+        >>> report = evaluate(record_run("critical-error"), demo_task())
+        >>> report.passed, report.outcome.verdict.value, report.critical_errors.verdict.value
+        (False, 'pass', 'critical')
+        >>> report.critical_errors.grades[0].evidence[0].found
+        {'name': 'John'}
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")

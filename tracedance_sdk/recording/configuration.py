@@ -32,7 +32,8 @@ def configure(
         InvalidOption: An argument that cannot be used; nothing is changed.
 
     Example:
-        >>> configure(journal="traces/", exporter="otlp")  # doctest: +SKIP
+        >>> configure(journal="traces/", metadata={"service": "shop"})
+        >>> configure()  # back to the defaults
     """
     given = {
         "journal": journal,

@@ -298,10 +298,26 @@ class Trace(Record):
 
     Attributes:
         id: 32 hex characters where we made it.
+        session_id: The conversation that several runs belong to.
+        parent: Of a sub-agent's run: the trace and the call that started it.
+        otel: The OpenTelemetry trace and root span it was recorded or exported as.
         group: The leave-out unit, such as the task that several trials share.
-        turns: In order.
+        task_id: What the run is about, by which a specification is found.
+        tools: What the agent could use, as far as that is known.
+        turns: In order, each with the calls it asked for.
         initial_state: The environment before; `UNKNOWN` when it was never seen.
         final_state: The environment after; `UNKNOWN` when it was never seen.
+        outcome: What the source itself says came of the run.
+        fidelity: What is missing or guessed, and what the trace is fit for.
+        source: The file or system it was read from; None where it was recorded here.
+        metadata: Whatever else was kept with it, as JSON.
+
+    Example:
+        >>> call = Call(index=0, id="1", name="send_email", arguments={"to": "Sam"})
+        >>> turn = Turn(index=0, role="assistant", origin="agent", calls=(call,))
+        >>> trace = Trace(id="run-1", turns=(turn,), final_state={"sent": True})
+        >>> [call.name for call in trace.actions], trace.initial_state is UNKNOWN
+        (['send_email'], True)
     """
 
     id: Str = Field(min_length=1)

@@ -1,0 +1,38 @@
+"""The pages on the command and on collectors: their tables are those of the code."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import get_args
+
+from tests.docs.pages import ROOT, code_names, page, section, table
+from tracedance_sdk.cli.program import VERBS
+from tracedance_sdk.grading import Verdict, exit_code
+from tracedance_sdk.trace import KINDS, Fitness
+
+
+def test_every_verb_is_in_the_table_with_what_it_does() -> None:
+    rows = table(page("command.md"))
+    assert {code_names(row[0])[0]: row[1] for row in rows} == {
+        name: does for name, (_, does) in sorted(VERBS.items())
+    }
+
+
+def test_every_installed_collector_is_in_the_table() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    offered = project["entry-points"]["tracedance.collectors"]
+    assert [code_names(row[0])[0] for row in table(page("collectors.md"))] == sorted(offered)
+
+
+def test_the_kinds_of_fidelity_notes_are_those_of_the_code() -> None:
+    notes, fitness = section(page("collectors.md"), "Fidelity").split("| fit for | when |")
+    assert {code_names(row[0])[0]: row[1] for row in table(notes)} == KINDS
+    rows = table(f"| fit for | when |{fitness}")
+    assert [code_names(row[0])[0] for row in rows] == list(get_args(Fitness))
+
+
+def test_the_exit_codes_of_verdicts_are_those_of_the_code() -> None:
+    text = section(page("grading.md"), "Severity, verdicts, exit codes").split("The verdict on")[1]
+    assert {code_names(row[0])[0]: int(row[2]) for row in table(text)} == {
+        str(verdict): exit_code([verdict]) for verdict in Verdict
+    }
