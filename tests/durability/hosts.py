@@ -39,7 +39,12 @@ def clean_environment(**variables: str) -> dict[str, str]:
 
 
 def run_host(
-    program: str, asked: Mapping[str, Any], *, python: str = sys.executable, **variables: str
+    program: str,
+    asked: Mapping[str, Any],
+    *,
+    python: str = sys.executable,
+    timeout_seconds: float = 60,
+    **variables: str,
 ) -> Finished:
     """Run a program beside this file; it prints one line of JSON.
 
@@ -56,7 +61,7 @@ def run_host(
         assert child.stdout is not None
         line = child.stdout.readline()
         began = time.perf_counter()
-        _, errors = child.communicate(timeout=60)
+        _, errors = child.communicate(timeout=timeout_seconds)
         exit_seconds = time.perf_counter() - began
     assert child.returncode == 0, errors[-3000:]
     return Finished(json.loads(line), errors, exit_seconds)
