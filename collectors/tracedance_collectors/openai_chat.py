@@ -13,7 +13,7 @@ from typing import Any
 
 from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats import ImportProblem, documents, peek, trace_from_messages
-from tracedance_sdk.trace import Json, Source, Trace, imported_trace_id, json_digest
+from tracedance_sdk.trace import Json, Source, Trace, imported_trace_id, source_digest
 
 _ID_KEYS = ("id", "conversation_id", "session_id")
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
@@ -96,8 +96,8 @@ def _identity(fields: dict[str, Any], messages: Json) -> tuple[str, str]:
     """
     own = next((fields[key] for key in _ID_KEYS if isinstance(fields.get(key), str)), None)
     if own is None or not isinstance(messages, list):
-        return json_digest(messages), ""
-    return own, json_digest(messages[:2])
+        return source_digest(messages), ""
+    return own, source_digest(messages[:2])
 
 
 collector = OpenAIChatCollector()

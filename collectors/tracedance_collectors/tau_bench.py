@@ -19,7 +19,7 @@ from tracedance_sdk.trace import (
     Source,
     Trace,
     imported_trace_id,
-    json_digest,
+    source_digest,
 )
 
 STOP: Final = "###STOP###"
@@ -86,7 +86,7 @@ def trace_from_run(run: Json, place: Place, *, uri: str | None = None) -> Trace:
     reward = place.optional(fields, "reward", float)
     return trace_from_messages(
         messages,
-        trace_id=imported_trace_id("tau_bench", json_digest(messages), f"{task}/{trial}"),
+        trace_id=imported_trace_id("tau_bench", source_digest(messages), f"{task}/{trial}"),
         where=place.where,
         path=f"{place.path}.traj",
         mark=marked,

@@ -19,7 +19,6 @@ from tracedance_sdk.trace import (
     Json,
     Note,
     Origin,
-    Part,
     Reasoning,
     Result,
     Role,
@@ -156,12 +155,15 @@ class _Reader:
     def _open_turn(self, message: dict[str, Any], role: Role, origin: Origin) -> None:
         content = message.get("content")
         is_text = isinstance(content, str) and content != ""
-        parts: list[Part | dict[str, str]] = []
-        if is_text:
-            parts.append({"type": "text", "text": content})
-        elif content is not None:
-            parts.extend(parts_from_content(content))
-        turn = {"index": len(self._turns), "role": role, "origin": origin, "content": parts}
+        parts: list[Any] = [{"type": "text", "text": content}] if is_text else []
+        if not is_text and content is not None:
+            parts = parts_from_content(content)
+        turn: dict[str, Any] = {
+            "index": len(self._turns),
+            "role": role,
+            "origin": origin,
+            "content": parts,
+        }
         if len(message) == 2 and is_text and message["role"] != "developer":
             self._turns.append(turn)
             self._in_order = -1
@@ -220,8 +222,9 @@ class _Reader:
         waiting = self._open.get(call_id)
         if not waiting:
             return None
-        latest = waiting[-1].turn
-        place = next(i for i, pending in enumerate(waiting) if pending.turn == latest)
+        place = len(waiting) - 1
+        while place and waiting[place - 1].turn == waiting[-1].turn:
+            place -= 1
         return _bound(waiting.pop(place), "id")
 
     def _asked_last(self, name: str | None) -> _Pending | None:
@@ -298,7 +301,7 @@ def _bound(pending: _Pending, how: Literal["id", "order", "synthetic"]) -> _Pend
     return pending
 
 
-def _read_side_fields(message: dict[str, Any], parts: list[Part | dict[str, str]]) -> None:
+def _read_side_fields(message: dict[str, Any], parts: list[Any]) -> None:
     """Take reasoning and refusals that stand beside the content."""
     for key in ("reasoning_content", "reasoning"):
         if isinstance(message.get(key), str) and message[key]:

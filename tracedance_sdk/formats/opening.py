@@ -14,7 +14,7 @@ from typing import IO, Final, NamedTuple
 
 from tracedance_sdk.errors import InvalidJSON, UnreadableFile
 from tracedance_sdk.formats.importing import ImportProblem
-from tracedance_sdk.trace import MAX_DEPTH, MAX_FILE_BYTES, Json, check_file, parse_json, read_bytes
+from tracedance_sdk.trace import MAX_DEPTH, MAX_FILE_BYTES, Json, check_file, parse_json
 
 MAX_UNPACKED_BYTES: Final = 256 * 1024**2
 """Largest document read from a compressed file, and longest line of any file, in bytes."""
@@ -42,15 +42,8 @@ def read_document(path: str | os.PathLike[str], *, limit: int | None = None) -> 
     Raises:
         UnreadableFile: Missing, a folder, damaged, or larger than the limit.
     """
-    data = read_bytes(path, limit=MAX_FILE_BYTES if limit is None else limit)
-    if not data.startswith(b"\x1f\x8b"):
-        return data
-    most = MAX_UNPACKED_BYTES if limit is None else limit
-    with _damage_named(path), gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-        unpacked = stream.read(most + 1)
-    if len(unpacked) > most:
-        raise UnreadableFile(f"{str(path)!r} unpacks to more than {most:,} bytes")
-    return unpacked
+    with _stream(path, limit) as stream, _damage_named(path):
+        return _whole(stream, path, limit)
 
 
 def read_head(path: str | os.PathLike[str], size: int = HEAD_BYTES) -> bytes:
@@ -84,15 +77,19 @@ def documents(
         InvalidJSON: A file of one document that is not JSON.
     """
     parse = partial(parse_json, unique_keys=unique_keys, max_depth=max_depth)
-    if _is_line_based(path):
+    data = None if _is_named_for_lines(path) else _single_document(path)
+    if data is None:
         yield from _line_documents(path, parse)
     else:
-        yield Document(parse(read_document(path), where=str(path)), None)
+        yield Document(parse(data, where=str(path)), None)
 
 
-def _is_line_based(path: str | os.PathLike[str]) -> bool:
-    if set(Path(path).suffixes[-2:]) & _LINE_SUFFIXES:
-        return True
+def _is_named_for_lines(path: str | os.PathLike[str]) -> bool:
+    return bool(set(Path(path).suffixes[-2:]) & _LINE_SUFFIXES)
+
+
+def _single_document(path: str | os.PathLike[str]) -> bytes | None:
+    """Return the bytes of a file, or None when it holds one document a line."""
     with _stream(path) as stream, _damage_named(path):
         first = _next_line(stream, path)
         while first is not None and not first.strip():
@@ -100,13 +97,32 @@ def _is_line_based(path: str | os.PathLike[str]) -> bool:
         second = stream.read(1) if first is not None else b""
         while second.isspace():
             second = stream.read(1)
-    if first is None or not second:
-        return False
+        if first is not None and second and _is_document(first):
+            return None
+        return _whole(stream, path)
+
+
+def _is_document(line: bytes) -> bool:
     try:
-        value = parse_json(first, where=str(path))
+        value = parse_json(line, where="line")
     except InvalidJSON:
         return False
     return isinstance(value, (dict, list))
+
+
+def _whole(stream: IO[bytes], path: str | os.PathLike[str], limit: int | None = None) -> bytes:
+    """Return all bytes of a stream from its start; bounded where they are unpacked."""
+    if isinstance(stream, io.BufferedReader):
+        # Past the buffer: what has been looked at would be joined with the rest, a second copy.
+        stream.raw.seek(0)
+        data: bytes = stream.raw.readall()
+        return data
+    stream.seek(0)
+    most = MAX_UNPACKED_BYTES if limit is None else limit
+    unpacked = stream.read(most + 1)
+    if len(unpacked) > most:
+        raise UnreadableFile(f"{str(path)!r} unpacks to more than {most:,} bytes")
+    return unpacked
 
 
 def _line_documents(
@@ -134,8 +150,8 @@ def _next_line(stream: IO[bytes], path: str | os.PathLike[str]) -> bytes | None:
 
 
 @contextmanager
-def _stream(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    where = check_file(path)
+def _stream(path: str | os.PathLike[str], limit: int | None = None) -> Iterator[IO[bytes]]:
+    where = check_file(path, limit=MAX_FILE_BYTES if limit is None else limit)
     try:
         raw = where.open("rb")
     except OSError as error:
@@ -156,3 +172,5 @@ def _damage_named(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise UnreadableFile(f"{str(path)!r} is a damaged gzip file: {error}") from error
+    except OSError as error:
+        raise UnreadableFile(f"{str(path)!r} cannot be read: {error}") from error

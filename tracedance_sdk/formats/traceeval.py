@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from tracedance_sdk.errors import shown
 from tracedance_sdk.formats.leftovers import leftover, restored
-from tracedance_sdk.formats.places import Place
+from tracedance_sdk.formats.places import Misfit, Place, expect, field, optional
 from tracedance_sdk.trace import (
     UNKNOWN,
     Call,
@@ -21,7 +21,6 @@ from tracedance_sdk.trace import (
     Result,
     Source,
     Trace,
-    Turn,
     assess,
     build,
     imported_trace_id,
@@ -54,97 +53,116 @@ def trace_from_traceeval(document: Json, *, where: str = "trace") -> Trace:
             ``what @ $.path``.
     """
     root = Place(where)
-    fields = root.expect(document, dict)
-    native_id, task_id = root.field(fields, "id", str), root.field(fields, "taskId", str)
-    place = root.at("actions")
-    calls = [
-        _read_action(place.at(index), action, index)
-        for index, action in enumerate(root.field(fields, "actions", list))
-    ]
-    turn = Turn(index=0, role="assistant", origin="agent", synthetic=True, calls=tuple(calls))
-    trace = build(
-        {
-            "id": imported_trace_id(COLLECTOR, task_id, native_id),
-            "task_id": task_id,
-            "group": task_id or None,
-            "turns": (turn,) if calls else (),
-            "initial_state": fields.get("initialState", UNKNOWN),
-            "final_state": fields.get("finalState", UNKNOWN),
-            "source": Source(collector=COLLECTOR, native_id=native_id),
-            "started_at": _read_time(root, fields, "startedAt"),
-            "ended_at": _read_time(root, fields, "completedAt"),
-        },
-        where,
-    )
-    kept = leftover(traceeval_from_trace(trace), fields)
+    try:
+        found = _read_trace(expect(document, dict))
+    except Misfit as misfit:
+        raise root.located(misfit) from None
+    trace = build(found, where)
+    kept = leftover(traceeval_from_trace(trace), document)
     return assess(trace.model_copy(update={_KEPT: kept}) if kept else trace)
 
 
-def _read_action(place: Place, value: Json, index: int) -> Call:
-    entry = place.expect(value, dict)
-    action_place, action = place.at("action"), place.field(entry, "action", dict)
-    call_id = place.field(entry, "id", str)
-    inner_id = action_place.optional(action, "id", str)
-    if inner_id is not None and inner_id != call_id:
-        raise action_place.at("id").invalid(
-            f"action id {inner_id!r}, but the entry's is {call_id!r}"
-        )
-    position = place.optional(entry, "index", int)
+def _read_trace(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of the `Trace`."""
+    native_id, task_id = field(fields, "id", str), field(fields, "taskId", str)
+    actions = field(fields, "actions", list)
+    calls: list[dict[str, Any]] = []
+    try:
+        for index, action in enumerate(actions):
+            calls.append(_read_action(action, index))
+    except Misfit as misfit:
+        raise misfit.below("actions", len(calls)) from None
+    turn = {"index": 0, "role": "assistant", "origin": "agent", "synthetic": True, "calls": calls}
+    return {
+        "id": imported_trace_id(COLLECTOR, task_id, native_id),
+        "task_id": task_id,
+        "group": task_id or None,
+        "turns": [turn] if calls else [],
+        "initial_state": fields.get("initialState", UNKNOWN),
+        "final_state": fields.get("finalState", UNKNOWN),
+        "source": Source(collector=COLLECTOR, native_id=native_id),
+        "started_at": _read_time(fields, "startedAt"),
+        "ended_at": _read_time(fields, "completedAt"),
+    }
+
+
+def _read_action(value: Json, index: int) -> dict[str, Any]:
+    """Return the fields of a `Call`."""
+    entry = expect(value, dict)
+    action = field(entry, "action", dict)
+    call_id = field(entry, "id", str)
+    position = optional(entry, "index", int)
     if position is not None and position != index:
-        raise place.at("index").invalid(f"action index {position}, expected {index}")
-    duration_ms = place.optional(entry, "durationMs", float)
-    return Call(
-        index=index,
-        id=call_id,
-        name=action_place.field(action, "type", str),
-        arguments=action_place.optional(action, "input", dict) or {},
-        result=_read_result(place.at("result"), place.field(entry, "result", dict)),
-        started_at=_started_at(place, _read_time(place, entry, "timestamp"), duration_ms),
-        duration_ms=duration_ms,
-        bound_by="synthetic",
-    )
+        raise Misfit(f"action index {position}, expected {index}", "index")
+    duration_ms = optional(entry, "durationMs", float)
+    try:
+        name, arguments = _read_use(action, call_id)
+    except Misfit as misfit:
+        raise misfit.below("action") from None
+    result = field(entry, "result", dict)
+    try:
+        outcome = _read_result(result)
+    except Misfit as misfit:
+        raise misfit.below("result") from None
+    return {
+        "index": index,
+        "id": call_id,
+        "name": name,
+        "arguments": arguments,
+        "result": outcome,
+        "started_at": _started_at(_read_time(entry, "timestamp"), duration_ms),
+        "duration_ms": duration_ms,
+        "bound_by": "synthetic",
+    }
 
 
-def _read_result(place: Place, fields: dict[str, Any]) -> Result:
-    text = place.optional(fields, "error", str)
-    raised = place.optional(fields, "raised", bool)
+def _read_use(action: dict[str, Any], call_id: str) -> tuple[str, dict[str, Any]]:
+    """Return the tool and the arguments of an action."""
+    inner_id = optional(action, "id", str)
+    if inner_id is not None and inner_id != call_id:
+        raise Misfit(f"action id {inner_id!r}, but the entry's is {call_id!r}", "id")
+    return field(action, "type", str), optional(action, "input", dict) or {}
+
+
+def _read_result(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a `Result`."""
+    text = optional(fields, "error", str)
+    raised = optional(fields, "raised", bool)
     error = None
     if text is not None:
         kind, colon, message = text.partition(": ")
         split = raised and colon and kind
         error = ErrorInfo(type=kind, message=message) if split else _plain_error(text)
-    return Result(
-        ok=place.field(fields, "success", bool),
-        content=fields.get("output", UNKNOWN),
-        error=error,
-    )
+    return {
+        "ok": field(fields, "success", bool),
+        "content": fields.get("output", UNKNOWN),
+        "error": error,
+    }
 
 
 def _plain_error(text: str) -> ErrorInfo:
     return ErrorInfo(type=_PLAIN_ERROR, message=text)
 
 
-def _started_at(
-    place: Place, finished: datetime | None, duration_ms: float | None
-) -> datetime | None:
+def _started_at(finished: datetime | None, duration_ms: float | None) -> datetime | None:
     if finished is None or duration_ms is None:
         return None
     try:
         return finished - timedelta(milliseconds=duration_ms)
     except (OverflowError, ValueError) as error:
         what = f"{duration_ms!r} is no duration in milliseconds"
-        raise place.at("durationMs").invalid(what) from error
+        raise Misfit(what, "durationMs") from error
 
 
-def _read_time(place: Place, fields: dict[str, Any], key: str) -> datetime | None:
-    text = place.optional(fields, key, str)
+def _read_time(fields: dict[str, Any], key: str) -> datetime | None:
+    text = optional(fields, key, str)
     if text is None:
         return None
     try:
         found = datetime.fromisoformat(text)
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise place.at(key).invalid(f"{shown(text)} is no ISO-8601 time") from error
+        raise Misfit(f"{shown(text)} is no ISO-8601 time", key) from error
 
 
 def traceeval_from_trace(trace: Trace) -> dict[str, Any]:

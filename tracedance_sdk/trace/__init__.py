@@ -18,7 +18,12 @@ if TYPE_CHECKING:
         same_json,
         same_scalar,
     )
-    from tracedance_sdk.trace.digest import content_hash, imported_trace_id, random_trace_id
+    from tracedance_sdk.trace.digest import (
+        content_hash,
+        imported_trace_id,
+        random_trace_id,
+        source_digest,
+    )
     from tracedance_sdk.trace.document import (
         build,
         decode,
@@ -151,6 +156,7 @@ __all__ = [
     "read_bytes",
     "same_json",
     "same_scalar",
+    "source_digest",
     "split",
     "type_stub",
 ]
@@ -160,7 +166,7 @@ __getattr__, __dir__ = lazy_face(
     {
         "binding": ("Request", "bind"),
         "canonical": ("call_key", "canonical_json", "json_digest", "same_json", "same_scalar"),
-        "digest": ("content_hash", "imported_trace_id", "random_trace_id"),
+        "digest": ("content_hash", "imported_trace_id", "random_trace_id", "source_digest"),
         "document": ("build", "decode", "encode", "encode_json", "invalid_trace", "path_text"),
         "fidelity": ("KINDS", "assess", "note"),
         "markers": (

@@ -6,7 +6,10 @@ import hashlib
 import secrets
 from typing import Any, Final
 
-from tracedance_sdk.trace.canonical import json_digest
+import orjson
+
+from tracedance_sdk.trace.canonical import canonical_json, json_digest
+from tracedance_sdk.trace.markers import Json
 from tracedance_sdk.trace.model import Trace
 from tracedance_sdk.trace.objects import plain
 
@@ -34,6 +37,19 @@ def imported_trace_id(collector: str, namespace: str, native_id: str, branch: st
     """
     text = f"{collector}\0{namespace}\0{native_id}\0{branch}"
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:32]
+
+
+def source_digest(value: Json) -> str:
+    """Return SHA-256 of a value as its source spells its numbers, 64 hex, for ids of imports.
+
+    The order of keys is irrelevant. Unlike for `json_digest`, ``1`` and ``1.0`` differ: making
+    them equal takes a walk through all of a conversation.
+    """
+    try:
+        data = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except (TypeError, ValueError):
+        data = canonical_json(value)
+    return hashlib.sha256(data).hexdigest()
 
 
 def content_hash(trace: Trace) -> str:

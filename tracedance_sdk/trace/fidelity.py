@@ -109,38 +109,43 @@ def _add_call_findings(trace: Trace, found: dict[str, list[_Spot]]) -> None:
             if call.name not in defined:
                 kinds.append("tools_missing")
             for kind in kinds:
-                found.setdefault(kind, []).append((turn.index, position))
+                if kind not in found:
+                    found[kind] = []
+                found[kind].append((turn.index, position))
 
 
 def _call_findings(call: Call) -> list[str]:
     kinds: list[str] = []
-    arguments = call.arguments
-    if arguments is UNKNOWN:
+    arguments, result = call.arguments, call.result
+    if arguments is not UNKNOWN:
+        _add_value_findings(arguments, kinds)
+    else:
         unparsable = call.raw_arguments is not None
         kinds.append("arguments_unparsable" if unparsable else "arguments_unknown")
-    else:
-        kinds += _value_findings(arguments)
-    result = call.result
     if result is None:
-        return [*kinds, "result_missing"]
+        kinds.append("result_missing")
+        return kinds
     if result.interrupted:
         kinds.append("result_interrupted")
     if result.truncated:
         kinds.append("result_truncated")
-    return kinds + _value_findings(result.content)
-
-
-def _value_findings(value: Json) -> list[str]:
-    kinds = ["value_masked"] if _holds_mask(value) else []
-    if isinstance(value, dict) and blob_digest(value) is not None:
-        kinds.append("value_elsewhere")
+    _add_value_findings(result.content, kinds)
     return kinds
 
 
-def _holds_mask(value: Json) -> bool:
+def _add_value_findings(value: Json, kinds: list[str]) -> None:
     if isinstance(value, str):
-        return is_masked(value)
-    pending = [value] if isinstance(value, (dict, list)) else []
+        if is_masked(value):
+            kinds.append("value_masked")
+    elif isinstance(value, (dict, list)):
+        if _holds_mask(value):
+            kinds.append("value_masked")
+        if isinstance(value, dict) and blob_digest(value) is not None:
+            kinds.append("value_elsewhere")
+
+
+def _holds_mask(value: dict[str, Json] | list[Json]) -> bool:
+    pending: list[Json] = [value]
     while pending:
         item = pending.pop()
         for inner in item.values() if isinstance(item, dict) else item:

@@ -30,17 +30,16 @@ MAX_FILE_BYTES: Final = 1024**3
 """Largest single JSON document that is read, in bytes."""
 
 _DIGITS: Final = b"0123456789"
-_BEFORE_NUMBER: Final = b" \t\r\n:,[-"
-_OUTLINE: Final = bytes(
-    ord("0") if byte in _DIGITS else ord(",") if byte in _BEFORE_NUMBER else byte
-    for byte in range(256)
-)
-_LONG_INTEGER: Final = b"0" * 19
+_OUTLINE: Final = bytes(ord("0" if byte in _DIGITS else ".") for byte in range(256))
+_LONG_INTEGER: Final = re.compile(rb"(?:^|[ \t\r\n:,\[-])[0-9]{19}")
 _KEY_END: Final = re.compile(rb'"[ \t\r\n]*:')
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _CONSTANTS: Final = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}
 _WRITER_DEPTH: Final = 254
 """Deepest nesting that orjson writes."""
+
+_LARGE: Final = 64 * 1024
+"""From how many bytes on a document is looked at piece by piece."""
 
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 
@@ -105,15 +104,39 @@ def parse_json(
     except orjson.JSONDecodeError:
         pass
     else:
-        written = _written(value, max_depth)
-        if written is not None and written == raw.strip():
+        is_written = _is_written(value, raw, max_depth)
+        if is_written:
             # As in files of the fast writer: reading has lost nothing.
             return value
         is_unique = not unique_keys or not _may_repeat_keys(value, raw)
         if is_unique and _keeps_numbers(value, raw):
-            return value if written is not None else _bounded(value, where, max_depth)
+            return value if is_written is not None else _bounded(value, where, max_depth)
     value = _parse_strict(raw, where, unique_keys=unique_keys, max_depth=max_depth)
     return _bounded(value, where, max_depth)
+
+
+def _is_written(value: Json, raw: bytes, max_depth: int) -> bool | None:
+    """Whether a text is the value's compact JSON; None when it may be nested too deeply."""
+    if len(raw) <= 2 * max_depth:
+        return _is_at(raw, 0, orjson.dumps(value))
+    if not isinstance(value, list) or len(raw) < _LARGE:
+        written = _written(value, max_depth)
+        return None if written is None else _is_at(raw, 0, written)
+    # Item by item: a second copy of a large document costs more than all else here.
+    end, is_same = 0, True
+    for item in value:
+        written = _written(item, max_depth - 1)
+        if written is None:
+            return None
+        if is_same:
+            is_same = raw.startswith((b"[", b","), end) and raw.startswith(written, end + 1)
+            end += 1 + len(written)
+    return is_same and _is_at(raw, end, b"]")
+
+
+def _is_at(raw: bytes, start: int, written: bytes) -> bool:
+    """Whether a text ends with what is written, but for white space."""
+    return raw.startswith(written, start) and not raw[start + len(written) :].strip()
 
 
 def _written(value: Json, max_depth: int) -> bytes | None:
@@ -134,9 +157,20 @@ def _keeps_numbers(value: Json, raw: bytes) -> bool:
 
 
 def _holds_long_integer(raw: bytes) -> bool:
-    """Whether the text may hold an integer of 19 digits; ten times as fast as a pattern."""
-    outline = raw.translate(_OUTLINE)
-    return b"," + _LONG_INTEGER in outline or outline.startswith(_LONG_INTEGER)
+    """Whether the text may hold an integer of 19 digits; many times as fast as a pattern alone.
+
+    Of every four bytes one is looked at: such an integer shows as four digits in a row. Where
+    there are four, the pattern looks at all bytes around.
+    """
+    for start in range(0, len(raw), _LARGE):
+        sample = raw[start : start + _LARGE + 20 : 4].translate(_OUTLINE)
+        at = sample.find(b"0000")
+        while at >= 0:
+            place = start + 4 * at
+            if _LONG_INTEGER.search(raw, max(place - 4, 0), place + 22):
+                return True
+            at = sample.find(b"0000", at + 1)
+    return False
 
 
 def _may_repeat_keys(value: Json, raw: bytes) -> bool:
