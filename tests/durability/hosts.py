@@ -43,7 +43,6 @@ def run_host(
     asked: Mapping[str, Any],
     *,
     python: str = sys.executable,
-    timeout_seconds: float = 60,
     **variables: str,
 ) -> Finished:
     """Run a program beside this file; it prints one line of JSON.
@@ -61,7 +60,7 @@ def run_host(
         assert child.stdout is not None
         line = child.stdout.readline()
         began = time.perf_counter()
-        _, errors = child.communicate(timeout=timeout_seconds)
+        _, errors = child.communicate(timeout=asked.get("timeout_seconds", 60))
         exit_seconds = time.perf_counter() - began
     assert child.returncode == 0, errors[-3000:]
     return Finished(json.loads(line), errors, exit_seconds)

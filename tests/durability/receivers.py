@@ -177,7 +177,7 @@ def grpc_receiver(manner: Manner = Manner()) -> Iterator[tuple[str, Received]]: 
     received = Received(manner)
     server = grpc.server(ThreadPoolExecutor(8))
 
-    class Service(TraceServiceServicer):  # type: ignore[misc]  # generated without types
+    class Service(TraceServiceServicer):
         def Export(self, request: Any, context: Any) -> Any:  # noqa: N802  # the service's word
             headers = {key: str(value) for key, value in context.invocation_metadata()}
             received.note(headers, "Export", request.ByteSize())
@@ -191,7 +191,8 @@ def grpc_receiver(manner: Manner = Manner()) -> Iterator[tuple[str, Received]]: 
                 _refuse(context, received.manner)
             return received.take(request)
 
-    add_TraceServiceServicer_to_server(Service(), server)
+    add: Any = add_TraceServiceServicer_to_server
+    add(Service(), server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:

@@ -47,8 +47,13 @@ def size_on_disk(folder: Path) -> float:
 def test_a_long_run_with_a_journal_grows_by_little(
     length: Length, tmp_path: Path, add_row: AddRow
 ) -> None:
-    asked = {**length._asdict(), "journal": str(tmp_path), "trace": length.calls <= 10_000}
-    said = run_host("long_run.py", asked, timeout_seconds=500).said
+    asked = {
+        **length._asdict(),
+        "journal": str(tmp_path),
+        "trace": length.calls <= 10_000,
+        "timeout_seconds": 500,
+    }
+    said = run_host("long_run.py", asked).said
 
     curve = dict(said["curve"])
     on_disk = size_on_disk(tmp_path)
