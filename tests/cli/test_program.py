@@ -42,7 +42,10 @@ Verbs:
   demo      Record four runs of a demo task and grade them.
   evaluate  Grade traces against tasks.
   init      Draft a task from one good run.
+  prune     Remove old files of a journal.
+  recover   Write the traces of a journal, torn or not.
   show      Show one trace turn by turn.
+  verify    Check that a journal is as it was written.
 
   Exit codes:
     0  every trace passed

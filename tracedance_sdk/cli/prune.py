@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from tracedance_sdk.cli.counts import count
+
 if TYPE_CHECKING:
     from tracedance_sdk.journal import Pruning
 
@@ -77,9 +79,8 @@ def _lines(found: Pruning) -> Iterator[str]:
     for path, reason in found.kept[:_MOST_LINES]:
         yield f"  kept {path}: {reason}"
     verb = "would remove" if found.is_dry_run else "removed"
-    yield (
-        f"{verb} {len(found.files):,} files and {len(found.blobs):,} blobs, {found.bytes:,} bytes"
-    )
+    files, blobs = count(len(found.files), "file"), count(len(found.blobs), "blob")
+    yield f"{verb} {files} and {blobs}, {count(found.bytes, 'byte')}"
 
 
 def _document(folder: Path, found: Pruning) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from tracedance_sdk.cli.counts import count
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -59,15 +61,15 @@ def recover(path: Path, *, out: Path, as_json: bool) -> int:
 
 
 def _lines(found: Recovery, out: Path) -> Iterator[str]:
-    yield f"runs     {found.runs:,}, of which {found.open_runs:,} did not end"
-    yield f"calls    {found.calls:,}, of which {found.interrupted:,} were interrupted"
-    yield f"records  {found.records:,} whole; {found.torn:,} files end within a line"
+    yield f"{count(found.runs, 'run')}, {found.open_runs:,} without an end"
+    yield f"{count(found.calls, 'call')}, {found.interrupted:,} interrupted"
+    yield f"{count(found.records, 'record')}; {count(found.torn, 'file')} torn at the end"
     if found.missing_blobs:
-        yield f"blobs    {found.missing_blobs:,} missing or damaged"
-    written, unchanged = len(found.written), len(found.unchanged)
-    yield f"traces   {written:,} written, {unchanged:,} unchanged in {str(out)!r}"
+        yield f"{count(found.missing_blobs, 'blob')} missing or damaged"
+    written = count(len(found.written), "trace")
+    yield f"{written} written to {str(out)!r}, {len(found.unchanged):,} unchanged"
     for path in found.kept:
-        yield f"kept     {path} holds more than the journal does now"
+        yield f"kept {path}: it holds more than the journal does now"
 
 
 def _document(path: Path, found: Recovery) -> dict[str, Any]:

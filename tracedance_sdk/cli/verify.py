@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from tracedance_sdk.cli.counts import count
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -75,22 +77,18 @@ def _lines(found: Verification) -> Iterator[str]:
     for other in found.others[:_MOST_LINES]:
         yield f"note   no journal, not looked at: {other}"
     if found.pruned:
-        yield f"note   pruned by tracedance prune: {_count(found.pruned, 'file')}"
+        yield f"note   pruned by tracedance prune: {count(found.pruned, 'file')}"
     chain = "HMAC-SHA256 under the key" if found.is_keyed else "SHA-256 without a key"
-    counts = (_count(found.files, "file"), _count(found.records, "record"))
-    yield f"{', '.join(counts)}, {_count(found.blobs, 'blob')}; {chain}"
+    counts = (count(found.files, "file"), count(found.records, "record"))
+    yield f"{', '.join(counts)}, {count(found.blobs, 'blob')}; {chain}"
     yield from (f"head   {head}" for head in found.heads[-_MOST_LINES:])
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def _tail_text(tail: OpenTail) -> str:
     if tail.is_being_written:
         return "being written now"
-    end = "ends within a line" if tail.is_torn else "ends without a closing record"
-    return f"{end}: killed, or cut off; --expect HEAD would tell"
+    end = "ends within a line" if tail.is_torn else "no closing record"
+    return f"{end}: killed, or cut off; --expect HEAD tells"
 
 
 def _document(path: Path, found: Verification) -> dict[str, Any]:

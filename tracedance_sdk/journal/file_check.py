@@ -21,7 +21,7 @@ from tracedance_sdk.journal.chain import (
 )
 from tracedance_sdk.journal.decoding import decode_line
 from tracedance_sdk.journal.encoding import CLOSE_EVENT, PRUNED_EVENT
-from tracedance_sdk.journal.files import MAX_LINE_BYTES, Header, numbered_lines, read_header
+from tracedance_sdk.journal.files import MAX_LINE_BYTES, Header, numbered_lines, read_header, reason
 from tracedance_sdk.journal.locking import is_being_written
 from tracedance_sdk.journal.records import Attributes
 
@@ -103,7 +103,7 @@ class FileCheck:
         except OSError as error:
             if isinstance(error, JournalError):
                 raise
-            raise JournalError(f"{str(self._path)!r} cannot be read: {error}") from error
+            raise JournalError(f"{str(self._path)!r} cannot be read: {reason(error)}") from error
         return found
 
     def _check(self, file: BinaryIO) -> None:

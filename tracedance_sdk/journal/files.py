@@ -143,12 +143,17 @@ def _why_none(path: Path) -> str | None:
     except (OSError, ValueError) as error:
         if isinstance(error, UnsupportedVersion):
             raise
-        return f"the journal {str(path)!r} cannot be read: {error}"
+        return f"the journal {str(path)!r} cannot be read: {reason(error)}"
     if any(take_apart(line.rstrip(b"\n")) for line in lines):
         return None
     if not first:
         return f"{str(path)!r} is empty; a journal begins with its header"
     return f"{str(path)!r} is no journal: its first line is no header"
+
+
+def reason(error: Exception) -> str:
+    """Return what went wrong without the path, which the message around it names."""
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 
 def _is_header(line: bytes, path: Path) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from tracedance_sdk.errors import JournalError
+from tracedance_sdk.journal.files import reason
 from tracedance_sdk.settings import SETTINGS, read_text
 
 _FILE_MARK: Final = "@"
@@ -29,7 +30,7 @@ def journal_key() -> bytes | None:
         key = Path(path).read_bytes()
     except (OSError, ValueError) as error:
         raise JournalError(
-            f"the key file {path!r} of {variable} cannot be read: {error}"
+            f"the key file {path!r} of {variable} cannot be read: {reason(error)}"
         ) from error
     key = key.removesuffix(b"\n").removesuffix(b"\r")
     if not key:

@@ -19,7 +19,7 @@ from tracedance_sdk.errors import InvalidOption, JournalError
 from tracedance_sdk.journal.blob_pruning import OldBlob, old_blobs, remove_blob
 from tracedance_sdk.journal.chain import HASHES, key_mark
 from tracedance_sdk.journal.encoding import PRUNED_EVENT
-from tracedance_sdk.journal.files import journal_files
+from tracedance_sdk.journal.files import journal_files, reason
 from tracedance_sdk.journal.locking import is_being_written
 from tracedance_sdk.journal.records import Attributes, EventRecord
 from tracedance_sdk.journal.surveying import Survey, survey
@@ -122,7 +122,7 @@ class _Removal:
             if not self._dry_run:
                 file.path.unlink()
         except OSError as error:
-            self.problems.append(f"{str(file.path)!r} cannot be removed: {error}")
+            self.problems.append(f"{str(file.path)!r} cannot be removed: {reason(error)}")
             return
         self.files.append(file.path)
         self.bytes += file.bytes
@@ -132,7 +132,7 @@ class _Removal:
             if not self._dry_run and not remove_blob(blob, before_ns):
                 return
         except OSError as error:
-            self.problems.append(f"{str(blob.path)!r} cannot be removed: {error}")
+            self.problems.append(f"{str(blob.path)!r} cannot be removed: {reason(error)}")
             return
         self.blobs.append(blob.path)
         self.bytes += blob.bytes
@@ -143,7 +143,9 @@ def _surveyed(folder: Path) -> list[Survey]:
     try:
         return [survey(path) for path in found.files]
     except OSError as error:
-        raise JournalError(f"the journal {str(folder)!r} cannot be read: {error}") from error
+        raise JournalError(
+            f"the journal {str(folder)!r} cannot be read: {reason(error)}"
+        ) from error
 
 
 def _other_mentions(folder: Path) -> frozenset[str]:
@@ -152,7 +154,9 @@ def _other_mentions(folder: Path) -> frozenset[str]:
     try:
         return frozenset[str]().union(*(survey(path).mentions for path in others))
     except OSError as error:
-        raise JournalError(f"the journal {str(folder)!r} cannot be read: {error}") from error
+        raise JournalError(
+            f"the journal {str(folder)!r} cannot be read: {reason(error)}"
+        ) from error
 
 
 def _chosen(files: Sequence[Survey], before_ns: int) -> tuple[list[Survey], list[tuple[Path, str]]]:
@@ -179,7 +183,7 @@ def _reason_to_keep(path: Path) -> str | None:
     try:
         return "being written" if is_being_written(path) else None
     except OSError as error:
-        return f"it cannot be told whether it is being written: {error}"
+        return f"it cannot be told whether it is being written: {reason(error)}"
 
 
 def _to_note(gone: Sequence[Survey], staying: Sequence[Survey]) -> list[Survey]:

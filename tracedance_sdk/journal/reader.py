@@ -11,7 +11,7 @@ from tracedance_sdk.errors import InvalidJSON, JournalError
 from tracedance_sdk.journal.blobs import read_blob
 from tracedance_sdk.journal.decoding import decode_line
 from tracedance_sdk.journal.encoding import CONTROL_EVENTS
-from tracedance_sdk.journal.files import MAX_LINE_BYTES, journal_files, numbered_lines
+from tracedance_sdk.journal.files import MAX_LINE_BYTES, journal_files, numbered_lines, reason
 from tracedance_sdk.journal.records import EventRecord, EvidenceRecord
 from tracedance_sdk.journal.salvage import salvage
 
@@ -63,7 +63,7 @@ class JournalContents:
                 with path.open("rb") as file:
                     yield from self._records(file, path)
             except OSError as error:
-                self.problems.append(JournalProblem(f"cannot be read: {error}", path, 0))
+                self.problems.append(JournalProblem(f"cannot be read: {reason(error)}", path, 0))
 
     def get_blob(self, digest: str) -> bytes | None:
         """Return a large value; None when it is absent, or damaged (then a problem tells)."""

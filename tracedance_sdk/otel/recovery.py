@@ -170,7 +170,7 @@ def _out_folder(out: Path, contents: JournalContents) -> Path:
     try:
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise UnreadableFile(f"the folder {str(out)!r} cannot be made: {error}") from error
+        raise UnreadableFile(f"the folder {str(out)!r} cannot be made: {error.strerror}") from error
     return out
 
 
@@ -194,7 +194,7 @@ def _one_run(run: list[EvidenceRecord], blobs: _Blobs, problems: list[str]) -> l
     try:
         return assemble(run, blobs=blobs.get)
     except InvalidTrace as error:
-        problems.append(f"{len(run)} records make no trace: {error}")
+        problems.append(f"records of one run (there are {len(run)}) make no trace: {error}")
         return []
 
 
@@ -228,4 +228,4 @@ def _read(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise UnreadableFile(f"cannot be read: {error}") from error
+        raise UnreadableFile(f"cannot be read: {error.strerror}") from error
