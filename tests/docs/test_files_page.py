@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from typing import get_args
 
@@ -36,3 +37,11 @@ def test_the_exit_codes_of_verdicts_are_those_of_the_code() -> None:
     assert {code_names(row[0])[0]: int(row[2]) for row in table(text)} == {
         str(verdict): exit_code([verdict]) for verdict in Verdict
     }
+
+
+def test_every_page_is_linked_from_another() -> None:
+    pages = sorted((ROOT / "docs").glob("*.md"))
+    for found in pages:
+        others = [other for other in (ROOT / "README.md", *pages) if other != found]
+        links = re.compile(rf"\]\((?:docs/)?{re.escape(found.name)}[)#]")
+        assert any(links.search(other.read_text("utf-8")) for other in others), found.name
