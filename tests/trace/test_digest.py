@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.traces import texts, traces
+from tests.support.traces import objects, texts, traces
 from tracedance_sdk.trace import (
     Agent,
     Call,
@@ -24,6 +25,7 @@ from tracedance_sdk.trace import (
     encode,
     imported_trace_id,
     random_trace_id,
+    source_digest,
 )
 
 LATER = datetime(2027, 1, 1, tzinfo=UTC)
@@ -119,3 +121,11 @@ def test_parts_of_an_imported_id_do_not_run_together() -> None:
     }
     assert len(ids) == 5
     assert random_trace_id() != random_trace_id()
+
+
+@given(objects)
+def test_a_source_is_known_by_what_it_says_in_any_order_of_keys(value: dict[str, Any]) -> None:
+    turned = dict(reversed(value.items()))
+    assert source_digest(turned) == source_digest(value)
+    assert source_digest({**value, "more": 1}) != source_digest({**value, "more": 2})
+    assert source_digest({**value, "more": "\ud800"}) != source_digest({**value, "more": 2})

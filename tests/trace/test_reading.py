@@ -12,7 +12,15 @@ from inline_snapshot import snapshot
 
 from tests.support.traces import values
 from tracedance_sdk.errors import InvalidJSON, TraceDanceError, UnreadableFile
-from tracedance_sdk.trace import MAX_DEPTH, parse_json, read_bytes, same_json, type_stub
+from tracedance_sdk.trace import (
+    MAX_DEPTH,
+    UNKNOWN,
+    parse_compact,
+    parse_json,
+    read_bytes,
+    same_json,
+    type_stub,
+)
 
 
 def refusal(data: bytes | str, *, unique_keys: bool = False) -> str:
@@ -104,6 +112,35 @@ def test_a_deep_value_with_a_number_that_has_no_fast_path_is_refused_too() -> No
 def test_a_deep_value_in_a_long_document_is_refused_too() -> None:
     deep = b'["' + b"x" * 200_000 + b'",' + b"[" * 260 + b"]" * 260 + b"]"
     assert "nested deeper" in refusal(deep)
+
+
+@given(st.lists(values, max_size=3), st.sampled_from([None, 1]), st.integers(0, 2**70))
+def test_a_long_list_is_read_as_a_short_one_is(
+    items: list[Any], indent: int | None, number: int
+) -> None:
+    long = ["x" * 70_000, *items, number, *items]
+    separators = (",", ":") if indent is None else None
+    text = json.dumps(long, indent=indent, separators=separators, ensure_ascii=False)
+    found = parse_json(text, where="x.json")
+    assert found[1:] == [parse_json(json.dumps(item), where="x.json") for item in long[1:]]
+
+
+@pytest.mark.parametrize("padding", range(40))
+def test_a_long_integer_is_seen_wherever_it_stands_in_a_long_document(padding: int) -> None:
+    text = f'["{"x" * (2**16 - 30 + padding)}", {2**64}, 1]'
+    assert parse_json(text, where="x.json")[1] == type_stub("int", str(2**64))
+
+
+@given(values, st.booleans(), st.text(alphabet=" \n,]1", max_size=2))
+def test_a_compact_text_is_its_value_or_is_left_to_the_reader(
+    value: Any, is_spaced: bool, more: str
+) -> None:
+    text = json.dumps(value, separators=None if is_spaced else (",", ":"), ensure_ascii=False)
+    found = parse_compact(text + more)
+    if found is not UNKNOWN:
+        assert same_json(found, parse_json(text + more, where="x.json", unique_keys=True))
+    assert parse_compact("[1,2.5]") == [1, 2.5]
+    assert parse_compact("[" * 241 + "]" * 241) is UNKNOWN
 
 
 def test_of_a_key_that_stands_twice_the_last_counts_where_it_is_allowed() -> None:

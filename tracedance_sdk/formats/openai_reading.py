@@ -113,7 +113,7 @@ class _Pending:
 
     __slots__ = ("answer", "at", "fields", "position", "turn")
 
-    def __init__(self, fields: dict[str, Any], *, turn: int, position: int) -> None:
+    def __init__(self, fields: dict[str, Any], turn: int, position: int) -> None:
         self.fields = fields
         self.turn = turn
         self.position = position
@@ -188,21 +188,22 @@ class _Reader:
         number = turn["index"]
         self._calls = []
         for position, request in enumerate(requests):
-            pending = self._pend(request, turn=number, position=position)
+            pending = self._pend(request, number, position)
             self._calls.append(pending)
             self._open.setdefault(pending.fields["id"], []).append(pending)
         turn["calls"] = [pending.fields for pending in self._calls]
 
-    def _pend(self, request: RequestedCall, *, turn: int, position: int) -> _Pending:
+    def _pend(self, request: RequestedCall, turn: int, position: int) -> _Pending:
         fields: dict[str, Any] = {
             "index": self._count,
             "id": request.id or f"call_{self._count}",
             "name": request.name,
             "arguments": request.arguments,
-            "raw_arguments": request.raw_arguments,
         }
+        if request.raw_arguments is not None:
+            fields["raw_arguments"] = request.raw_arguments
         self._count += 1
-        return _Pending(fields, turn=turn, position=position)
+        return _Pending(fields, turn, position)
 
     def _answer(self, index: int, message: dict[str, Any]) -> None:
         call_id = optional(message, "tool_call_id", str)
@@ -252,7 +253,7 @@ class _Reader:
             self._calls = []
             self._in_order = -1
         request = RequestedCall(call_id or "", name or "unknown", UNKNOWN)
-        pending = self._pend(request, turn=last["index"], position=len(self._calls))
+        pending = self._pend(request, last["index"], len(self._calls))
         pending.fields[KEPT] = {"unrequested": True}
         self._calls.append(pending)
         last["calls"].append(pending.fields)

@@ -10,7 +10,15 @@ import orjson
 from tracedance_sdk.errors import InvalidJSON
 from tracedance_sdk.formats.leftovers import leftover, restored
 from tracedance_sdk.formats.places import Misfit, Place, expect, field, optional
-from tracedance_sdk.trace import UNKNOWN, Json, Record, ToolDefinition, parse_json, same_json
+from tracedance_sdk.trace import (
+    UNKNOWN,
+    Json,
+    Record,
+    ToolDefinition,
+    parse_compact,
+    parse_json,
+    same_json,
+)
 
 KEPT: Final = "openai_chat"
 """Field of our records that holds what of a chat message has no other place."""
@@ -150,6 +158,9 @@ def _parsed(text: str) -> tuple[Json, str | None, bool]:
         it is no JSON; an empty text means no arguments. Of a key that stands twice the last
         counts, as it does for the tool. And whether writing both gives the text again.
     """
+    value = parse_compact(text)
+    if value is not UNKNOWN:
+        return value, None, True
     if not text.strip():
         return {}, text, True
     try:

@@ -81,6 +81,7 @@ if TYPE_CHECKING:
         MAX_FILE_BYTES,
         MAX_TRACE_DEPTH,
         check_file,
+        parse_compact,
         parse_json,
         read_bytes,
     )
@@ -149,6 +150,7 @@ __all__ = [
     "mask_text",
     "matches",
     "note",
+    "parse_compact",
     "parse_json",
     "path_text",
     "plain",
@@ -217,6 +219,7 @@ __getattr__, __dir__ = lazy_face(
             "MAX_FILE_BYTES",
             "MAX_TRACE_DEPTH",
             "check_file",
+            "parse_compact",
             "parse_json",
             "read_bytes",
         ),
