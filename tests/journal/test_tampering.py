@@ -29,120 +29,123 @@ _anywhere = settings(suppress_health_check=[HealthCheck.function_scoped_fixture]
 CLOSED, KEYED, WITH_HEAD, KILLED, *_ = SETTINGS
 
 
+TABLE = snapshot(
+    {
+        "nothing": ["intact", "intact", "intact", "open end", "open end", "intact"],
+        "a byte of a record": "edited @ line 2",
+        "a byte of a header": "edited @ line 1",
+        "a byte of a rotated file's closing record": "edited @ line 5",
+        "a byte of the very last line": [
+            "edited @ line 4",
+            "edited @ line 3",
+            "edited @ line 4",
+            "edited @ line 3",
+            "edited @ line 2",
+            "edited @ line 3",
+        ],
+        "a newline": "edited @ line 1",
+        "a line deleted": "missing @ line 2",
+        "the header deleted": "missing @ line 1",
+        "a line repeated": "inserted @ line 4",
+        "a line made up": "inserted @ line 3",
+        "a line after the end": [
+            "inserted @ line 5",
+            "inserted @ line 4",
+            "inserted @ line 5",
+            "inserted @ line 4",
+            "inserted @ line 3",
+            "inserted @ line 4",
+        ],
+        "two lines swapped": "reordered @ line 2",
+        "cut within the last line": [
+            "open end",
+            "open end",
+            "truncated @ line 0",
+            "open end",
+            "open end",
+            "truncated @ line 0",
+        ],
+        "cut before the last newline": [
+            "open end",
+            "open end",
+            "intact",
+            "open end",
+            "open end",
+            "intact",
+        ],
+        "cut after a line": [
+            "open end",
+            "open end",
+            "truncated @ line 0",
+            "open end",
+            "open end",
+            "truncated @ line 0",
+        ],
+        "cut after an earlier line": [
+            "open end",
+            "open end",
+            "truncated @ line 0",
+            "open end",
+            "open end",
+            "truncated @ line 0",
+        ],
+        "cut to nothing": [
+            "open end",
+            "open end",
+            "truncated @ line 0",
+            "open end",
+            "open end",
+            "truncated @ line 0",
+        ],
+        "a rotated file cut within a line": "truncated @ line 5",
+        "a rotated file cut after a line": "truncated @ line 5",
+        "a rotated file cut to nothing": "missing @ line 1",
+        "all rewritten, no key": [
+            "intact",
+            "rewritten @ line 1",
+            "truncated @ line 0",
+            "open end",
+            "rewritten @ line 1",
+            "truncated @ line 0",
+        ],
+        "all rewritten, a key claimed": [
+            "intact",
+            "rewritten @ line 1",
+            "truncated @ line 0",
+            "open end",
+            "rewritten @ line 1",
+            "truncated @ line 0",
+        ],
+        "all rewritten, another key": "edited @ line 1",
+        "two files swapped": "reordered @ line 1",
+        "the first file removed": "missing @ line 1",
+        "a middle file removed": "missing @ line 5",
+        "the last file removed": [
+            "missing @ line 5",
+            "missing @ line 4",
+            "missing @ line 5",
+            "missing @ line 5",
+            "missing @ line 4",
+            "missing @ line 5",
+        ],
+        "a file renamed": "renamed @ line 1",
+        "a file copied": "inserted @ line 1",
+        "a blob changed": "blob changed @ line 2",
+        "a blob removed": "blob missing @ line 2",
+    }
+)
+"""Edit → what is said, in the order of `SETTINGS`; once where all say the same."""
+
+
 def fresh(folder: Path) -> Path:
     return folder / os.urandom(8).hex()
 
 
 def test_every_edit_is_named_and_placed(tmp_path: Path) -> None:
-    """Cells are in the order of `SETTINGS`; where all say the same, it stands there once."""
     table = {
         name: cells[0] if len(set(cells)) == 1 else cells for name, cells in tamper_table(tmp_path)
     }
-    assert table == snapshot(
-        {
-            "nothing": ["intact", "intact", "intact", "open end", "open end", "intact"],
-            "a byte of a record": "edited @ line 2",
-            "a byte of a header": "edited @ line 1",
-            "a byte of a rotated file's closing record": "edited @ line 5",
-            "a byte of the very last line": [
-                "edited @ line 4",
-                "edited @ line 3",
-                "edited @ line 4",
-                "edited @ line 3",
-                "edited @ line 2",
-                "edited @ line 3",
-            ],
-            "a newline": "edited @ line 1",
-            "a line deleted": "missing @ line 2",
-            "the header deleted": "missing @ line 1",
-            "a line repeated": "inserted @ line 4",
-            "a line made up": "inserted @ line 3",
-            "a line after the end": [
-                "inserted @ line 5",
-                "inserted @ line 4",
-                "inserted @ line 5",
-                "inserted @ line 4",
-                "inserted @ line 3",
-                "inserted @ line 4",
-            ],
-            "two lines swapped": "reordered @ line 2",
-            "cut within the last line": [
-                "open end",
-                "open end",
-                "truncated @ line 0",
-                "open end",
-                "open end",
-                "truncated @ line 0",
-            ],
-            "cut before the last newline": [
-                "open end",
-                "open end",
-                "intact",
-                "open end",
-                "open end",
-                "intact",
-            ],
-            "cut after a line": [
-                "open end",
-                "open end",
-                "truncated @ line 0",
-                "open end",
-                "open end",
-                "truncated @ line 0",
-            ],
-            "cut after an earlier line": [
-                "open end",
-                "open end",
-                "truncated @ line 0",
-                "open end",
-                "open end",
-                "truncated @ line 0",
-            ],
-            "cut to nothing": [
-                "open end",
-                "open end",
-                "truncated @ line 0",
-                "open end",
-                "open end",
-                "truncated @ line 0",
-            ],
-            "a rotated file cut within a line": "truncated @ line 5",
-            "a rotated file cut after a line": "truncated @ line 5",
-            "a rotated file cut to nothing": "missing @ line 1",
-            "all rewritten, no key": [
-                "intact",
-                "rewritten @ line 1",
-                "truncated @ line 0",
-                "open end",
-                "rewritten @ line 1",
-                "truncated @ line 0",
-            ],
-            "all rewritten, a key claimed": [
-                "intact",
-                "rewritten @ line 1",
-                "truncated @ line 0",
-                "open end",
-                "rewritten @ line 1",
-                "truncated @ line 0",
-            ],
-            "all rewritten, another key": "edited @ line 1",
-            "two files swapped": "reordered @ line 1",
-            "the first file removed": "missing @ line 1",
-            "a middle file removed": "missing @ line 5",
-            "the last file removed": [
-                "missing @ line 5",
-                "missing @ line 4",
-                "missing @ line 5",
-                "missing @ line 5",
-                "missing @ line 4",
-                "missing @ line 5",
-            ],
-            "a file renamed": "renamed @ line 1",
-            "a file copied": "inserted @ line 1",
-            "a blob changed": "blob changed @ line 2",
-            "a blob removed": "blob missing @ line 2",
-        }
-    )
+    assert table == TABLE
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=[setting.name for setting in SETTINGS])

@@ -43,13 +43,14 @@ class ChainedLine(NamedTuple):
 
 def link_under(key: bytes | None) -> Link:
     """Return the hash function of a chain: SHA-256, or HMAC-SHA256 under a key."""
-    if key is None:
-        return _sha256
-    return lambda *pieces: hmac.digest(key, b"".join(pieces), "sha256").hex()
+    seed = hashlib.sha256() if key is None else hmac.new(key, digestmod="sha256")
 
+    def link(*pieces: bytes) -> str:
+        running = seed.copy()
+        running.update(b"".join(pieces))
+        return running.hexdigest()
 
-def _sha256(*pieces: bytes) -> str:
-    return hashlib.sha256(b"".join(pieces)).hexdigest()
+    return link
 
 
 def key_mark(key: bytes) -> str:

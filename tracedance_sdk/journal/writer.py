@@ -8,6 +8,7 @@ import secrets
 import threading
 import time
 import weakref
+from collections import deque
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -89,7 +90,11 @@ class JournalWriter:
         _watch_forks(self)
 
     def _start_afresh(self) -> None:
-        self._lock = threading.Lock()
+        # Re-entrant, as finalizers and signal handlers run in the midst of anything, and may
+        # end a call; what they append meanwhile waits for its turn.
+        self._lock = threading.RLock()
+        self._is_free = True
+        self._waiting: deque[EvidenceRecord] = deque()
         self._chain = secrets.token_hex(8)
         self._file: OpenFile | None = None
         self._ordinal = 0
@@ -118,21 +123,18 @@ class JournalWriter:
             JournalError: It could not be written whole; nothing of it remains in the journal.
         """
         with self._lock:
-            file = self._file
-            now = time.monotonic()
-            if file is None or now >= self._look_at:
-                file = self._ready_file(now)
+            if not self._is_free:
+                self._append_later(record)
+                return
+            self._is_free = False
             try:
-                try:
-                    size = file.write(record)
-                except DescriptorTaken:
-                    self._look_at = _AT_ONCE
-                    size = self._ready_file(now).write(record)
-                if size >= self._max_bytes:
-                    self._look_at = _AT_ONCE
-            except JournalError:
-                self._look_at = _AT_ONCE
-                raise
+                self._write(record)
+                if self._waiting:
+                    self._write_waiting()
+            finally:
+                self._is_free = True
+                if self._closed:
+                    self._end()
 
     def put_blob(self, data: bytes) -> str:
         """Keep a large value; see `write_blob`."""
@@ -159,7 +161,8 @@ class JournalWriter:
         with self._lock:
             if not self._closed:
                 self._closed = True
-                self._end()
+                if self._is_free:
+                    self._end()
             return self._summary()
 
     def start_afresh_in_child(self) -> None:
@@ -184,7 +187,34 @@ class JournalWriter:
             size += file.tail.size
         return JournalSummary(head or None, records, size, self._lost)
 
+    def _append_later(self, record: EvidenceRecord) -> None:
+        if self._closed:
+            raise JournalError(f"the journal in {str(self.folder)!r} is closed")
+        self._waiting.append(record)
+
+    def _write_waiting(self) -> None:
+        while self._waiting:
+            self._write(self._waiting.popleft())
+
+    def _write(self, record: EvidenceRecord) -> None:
+        now = time.monotonic()
+        file = self._file
+        if file is None or now >= self._look_at:
+            file = self._ready_file(now)
+        try:
+            size = file.write(record)
+        except DescriptorTaken:
+            self._look_at = _AT_ONCE
+            size = self._ready_file(now).write(record)
+        except JournalError:
+            self._look_at = _AT_ONCE
+            raise
+        if size >= self._max_bytes:
+            self._look_at = _AT_ONCE
+
     def _end(self) -> None:
+        self._is_free = False
+        self._write_waiting()
         self._settle()
         self._look()
         file = self._file
@@ -200,8 +230,6 @@ class JournalWriter:
 
     def _ready_file(self, now: float) -> OpenFile:
         """Return the file to append to: looked after, rotated, with its header."""
-        if self._closed:
-            raise JournalError(f"the journal in {str(self.folder)!r} is closed")
         # Should anything below be interrupted, the next record begins here again.
         self._look_at = _AT_ONCE
         self._settle()
