@@ -108,16 +108,27 @@ class Running:
 
 
 @contextlib.contextmanager
-def serving(command: list[str], scratch: Path, **variables: str) -> Iterator[Running]:
-    """Run a server; it is stopped when the statement ends, unless it was before."""
+def serving(
+    command: list[str], scratch: Path, *, where: Path = ROOT, **variables: str
+) -> Iterator[Running]:
+    """Run a server; it is stopped when the statement ends, unless it was before.
+
+    Args:
+        command: Starts it.
+        scratch: Folder for its log.
+        where: Folder it is started in, from which it can import.
+        **variables: Of its environment.
+    """
     log = scratch / "server.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
             command,
-            cwd=ROOT,
+            cwd=where,
             stdout=output,
             stderr=output,
-            env=clean_environment(PYTHONDONTWRITEBYTECODE="1", **variables),
+            env=clean_environment(
+                PYTHONDONTWRITEBYTECODE="1", PYTHONPATH=f"{ROOT}:{where}", **variables
+            ),
         )
     running = Running(process, log)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,10 +35,7 @@ def read_service(folder: Path) -> Service:
     Raises:
         AssertionError: A line cannot be read, or a chain is broken.
     """
-    contents = read_journal(folder)
-    traces = assemble(contents, blobs=contents.get_blob)
-    assert contents.problems == []
-    assert [what for path in contents.files for what in broken_chain(path)] == []
+    traces = read_traces(folder)
     by_request: dict[str, Trace] = {}
     mixed = repeated = 0
     for trace in traces:
@@ -46,7 +44,21 @@ def read_service(folder: Path) -> Service:
         for request in requests:
             repeated += request in by_request
             by_request[request] = trace
-    return Service(by_request, [writer_of(path) for path in contents.files], mixed, repeated)
+    processes = [writer_of(path) for path in sorted(folder.glob("*.jsonl"))]
+    return Service(by_request, processes, mixed, repeated)
+
+
+def read_traces(folder: Path) -> list[Trace]:
+    """Return the traces of a journal without fault.
+
+    Raises:
+        AssertionError: A line cannot be read, or a chain is broken.
+    """
+    contents = read_journal(folder)
+    traces = assemble(contents, blobs=contents.get_blob)
+    assert contents.problems == []
+    assert [what for path in contents.files for what in broken_chain(path)] == []
+    return traces
 
 
 def writer_of(path: Path) -> int:
@@ -68,15 +80,15 @@ def check_apart(service: Service) -> None:
     assert (service.mixed, service.repeated) == (0, 0)
 
 
-def check_sent(service: Service, spans: list[Any]) -> None:
+def check_sent(traces: Collection[Trace], spans: list[Any]) -> None:
     """Check that the spans of every trace arrived, once each.
 
     Raises:
         AssertionError: Some are missing, or came twice, or belong to no trace of the journal.
     """
-    expected = sum(1 + len(trace.calls) for trace in service.traces.values())
+    expected = sum(1 + len(trace.calls) for trace in traces)
     ids = [span.span_id for span in spans]
     assert len(set(ids)) == len(ids), "a span was sent twice"
     assert len(ids) == expected, f"{len(ids)} of {expected} spans were sent"
     sent = {span.trace_id.hex() for span in spans}
-    assert sent == {trace.otel.trace_id for trace in service.traces.values() if trace.otel}
+    assert sent == {trace.otel.trace_id for trace in traces if trace.otel}

@@ -16,7 +16,13 @@ from tests.durability.service_check import check_apart, check_sent, read_service
 from tests.support.tables import AddRow
 
 
-@pytest.mark.parametrize("before", [False, True], ids=["loaded", "recorded before"])
+@pytest.mark.parametrize(
+    "before",
+    [
+        pytest.param(False, id="loaded"),
+        pytest.param(True, id="recorded before", marks=pytest.mark.durability),
+    ],
+)
 @pytest.mark.parametrize("model", MODELS)
 def test_every_process_records_and_exports_its_own_runs(
     model: str, before: bool, tmp_path: Path, add_row: AddRow
@@ -49,7 +55,7 @@ def test_every_process_records_and_exports_its_own_runs(
     assert 1 + before <= len(service.processes) <= at_most
     if "Executor" not in model and "pool" not in model:
         assert len(service.processes) == at_most
-    check_sent(service, received.spans)
+    check_sent(service.traces.values(), received.spans)
     add_row(
         "processes",
         model=f"{model}{', parent recorded before' if before else ''}",
@@ -99,4 +105,4 @@ def test_calls_of_a_process_forked_within_a_run_belong_to_it_and_are_sent(tmp_pa
     check_apart(service)
     assert [call.arguments["n"] for call in service.traces["one"].calls] == [0, 1, 2]
     assert len(service.processes) == 2
-    check_sent(service, received.spans)
+    check_sent(service.traces.values(), received.spans)

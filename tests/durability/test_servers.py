@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -28,13 +27,6 @@ from tests.support.tables import AddRow
 
 N_REQUESTS = 12
 N_HALF = 4
-
-
-class Server(NamedTuple):
-    """How a server is started, and what of it is in the table."""
-
-    name: str
-    options: tuple[str, ...] = ()
 
 
 def add_process_row(
@@ -96,8 +88,14 @@ ASGI = [
         "gunicorn, uvicorn workers, preload",
         ("--preload",),
         id="gunicorn preload",
+        marks=pytest.mark.durability,
     ),
-    pytest.param("uvicorn, 2 workers", ("--workers", "2"), id="uvicorn workers"),
+    pytest.param(
+        "uvicorn, 2 workers",
+        ("--workers", "2"),
+        id="uvicorn workers",
+        marks=pytest.mark.durability,
+    ),
 ]
 
 
@@ -137,7 +135,7 @@ def test_an_asgi_server_records_every_request_read_or_dropped(
     check_ask(service, "a", N_REQUESTS)
     check_streams(service, "s", N_REQUESTS, whole=True)
     check_streams(service, "h", N_HALF, whole=False)
-    check_sent(service, received.spans)
+    check_sent(service.traces.values(), received.spans)
 
 
 def test_celery_workers_record_every_task(tmp_path: Path, add_row: AddRow) -> None:
@@ -179,7 +177,7 @@ def test_celery_workers_record_every_task(tmp_path: Path, add_row: AddRow) -> No
     check_apart(service)
     assert set(service.traces) == set(names)
     check_ask(service, "t", N_REQUESTS)
-    check_sent(service, received.spans)
+    check_sent(service.traces.values(), received.spans)
 
 
 UWSGI = [
@@ -224,4 +222,4 @@ def test_uwsgi_workers_record_every_request(
     check_apart(service)
     assert len(service.traces) == N_REQUESTS
     check_ask(service, "a", N_REQUESTS)
-    check_sent(service, received.spans)
+    check_sent(service.traces.values(), received.spans)
