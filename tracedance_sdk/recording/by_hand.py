@@ -11,6 +11,7 @@ from tracedance_sdk.recording.calls import OpenCall, RequestedBy, start_call
 from tracedance_sdk.recording.driving import UNRECORDED, Operation
 from tracedance_sdk.recording.failures import Failure
 from tracedance_sdk.recording.guard import GUARD
+from tracedance_sdk.recording.reentry import survive_closing
 from tracedance_sdk.recording.scopes import Tokens, scope_in
 from tracedance_sdk.recording.values import freeze
 
@@ -91,6 +92,7 @@ class HandCall:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        survive_closing(error)
         self._operation.leave(self._tokens)
         if self._call is not None:
             GUARD.attempt("end", self._run.faults, self._end, self._call, error)
@@ -104,6 +106,7 @@ class HandCall:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        survive_closing(error)
         self._operation.leave(self._tokens)
         if self._call is not None:
             try:

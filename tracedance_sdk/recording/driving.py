@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from typing import Any, Final, Protocol, TypeVar
 
+from tracedance_sdk.recording.reentry import let_go, survive_closing
 from tracedance_sdk.recording.scopes import Tokens
 
 _T = TypeVar("_T")
@@ -90,6 +91,7 @@ async def await_in(begin: Callable[[], Operation], body: Callable[[], Awaitable[
             operation.fail(error)
         raise
     except BaseException as error:
+        survive_closing(error)
         operation.leave(tokens)
         operation.fail(error)
         raise
@@ -105,6 +107,7 @@ def iterate_in(
     begin: Callable[[], Operation], body: Generator[Any, Any, Any]
 ) -> Generator[Any, Any, Any]:
     """Iterate a generator; this is PEP 380's ``yield from`` with the scope put around each step."""
+    let_go()
     operation = begin()
     sent: Any = None
     thrown: BaseException | None = None
@@ -126,6 +129,7 @@ def iterate_in(
         try:
             sent = yield item
         except BaseException as error:  # noqa: BLE001  # thrown into the body in the next step
+            survive_closing(error)
             thrown = error
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from tracedance_sdk.recording.identifiers import new_call_id
@@ -30,11 +31,11 @@ class Place(NamedTuple):
 
 
 class Ledger:
-    """The order of a run. Safe to use from several threads."""
+    """The order of a run. Safe to use from several threads, and from signal handlers."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._calls = 0
+        self._lock = threading.RLock()
+        self._numbers = count()
         self._turns = 0
         self._open: int | None = None
         self._of_user: int | None = None
@@ -44,7 +45,7 @@ class Ledger:
 
     def start_afresh_in_child(self) -> None:
         """Become usable in a forked process, whatever the lock was doing in its parent."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def add_turn(self, role: Role, requests: Sequence[Request]) -> int:
         """Return the index of a new turn, which ends the one before it.
@@ -72,8 +73,7 @@ class Ledger:
             key: Gives the canonical key; asked only when there are requests to compare with.
         """
         with self._lock:
-            number = self._calls
-            self._calls = number + 1
+            number = next(self._numbers)
             turn = self._open
             if turn is None:
                 turn = self._open_synthetic()
@@ -89,8 +89,7 @@ class Ledger:
     def place_of_user(self, call_id: str | None) -> Place:
         """Return the place of a simulated user's call: in the user's turn, if that is the last."""
         with self._lock:
-            number = self._calls
-            self._calls = number + 1
+            number = next(self._numbers)
             turn = self._of_user if self._of_user is not None else self._open
             if turn is None:
                 turn = self._open_synthetic()
@@ -107,8 +106,7 @@ class Ledger:
     def place_inside(self, turn: int, call_id: str | None) -> Place:
         """Return the place of a call made by another call, in that call's turn."""
         with self._lock:
-            number = self._calls
-            self._calls = number + 1
+            number = next(self._numbers)
         return Place(number, turn, call_id or new_call_id(), None)
 
     def claim(self, call_id: str) -> bool:

@@ -18,6 +18,7 @@ from tracedance_sdk.recording.opening import open_run, outer_scope
 from tracedance_sdk.recording.options import PipelineOptions, defaults, pipeline_options
 from tracedance_sdk.recording.pipeline import Pipeline, acquire_pipeline, release_pipeline
 from tracedance_sdk.recording.plans import Plan
+from tracedance_sdk.recording.reentry import let_go, survive_closing
 from tracedance_sdk.recording.runs import Run
 from tracedance_sdk.recording.scopes import CURRENT, QUIET, Scope, enclosing_open_scope, scope_in
 from tracedance_sdk.recording.snapshots import StateWatch
@@ -83,6 +84,7 @@ class Life:
         if self.run is not None:
             raise RecorderError("the recorder was opened before; make a new one for a new run")
         prepare_process()
+        let_go()
         outer = outer_scope()
         provider = self._plan.tracer_provider or defaults.get("tracer_provider")
         options = pipeline_options(
@@ -123,12 +125,14 @@ class Life:
 
     def finish(self, error: BaseException | None) -> None:
         """End the run, unless it has ended; see `end`."""
+        survive_closing(error)
         self.stop()
         if self._pipeline is not None:
             self.end(self.read_state(), error)
 
     async def finish_async(self, error: BaseException | None) -> None:
         """End the run, unless it has ended, with a state that may have to be awaited."""
+        survive_closing(error)
         self.stop()
         if self._pipeline is not None:
             self.end(await self.read_state_async(), error)

@@ -31,10 +31,13 @@ _T = TypeVar("_T", bound=Closable)
 
 
 class SharedPool(Generic[_T]):
-    """Open things by key, with a count of their users."""
+    """Open things by key, with a count of their users.
+
+    The lock is re-entrant: a finalizer that ends a run may run while another is opened.
+    """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._users: Counter[Hashable] = Counter()
         self._open: OrderedDict[Hashable, _T] = OrderedDict()
 
@@ -56,7 +59,7 @@ class SharedPool(Generic[_T]):
         """Count one user less, and close what lies unused beyond `MAX_IDLE`."""
         with self._lock:
             self._users[key] -= 1
-            idle = [other for other in self._open if self._users[other] <= 0]
+            idle = [other for other in list(self._open) if self._users[other] <= 0]
             surplus = [self._forget(other) for other in idle[:-MAX_IDLE]]
         _close_all(surplus)
 
@@ -73,7 +76,7 @@ class SharedPool(Generic[_T]):
 
     def start_afresh_in_child(self) -> None:
         """Become usable in a forked process, whatever the lock was doing in its parent."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         for thing in self._open.values():
             thing.start_afresh_in_child()
 

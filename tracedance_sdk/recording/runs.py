@@ -13,6 +13,7 @@ from tracedance_sdk.journal import Attributes, EvidenceRecord, Link, SpanRecord
 from tracedance_sdk.recording.evidence import BLOB_BYTES, Evidence, stub_text
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.ledger import Ledger
+from tracedance_sdk.recording.reentry import WRITING
 from tracedance_sdk.recording.scopes import Scope, open_runs
 from tracedance_sdk.recording.tallies import Tally
 from tracedance_sdk.recording.values import freeze
@@ -133,11 +134,11 @@ class Run:
 
     def write(self, record: EvidenceRecord) -> None:
         """Keep a record; a fault in doing so is counted and never raised."""
-        GUARD.attempt("write", self.faults, self._keep, record)
+        WRITING.do(GUARD.attempt, "write", self.faults, self._keep, record)
 
     def write_span(self, record: SpanRecord) -> None:
         """Keep an ended span and hand it to the exporter, when there is one."""
-        GUARD.attempt("write", self.faults, self._keep, record)
+        WRITING.do(GUARD.attempt, "write", self.faults, self._keep, record)
         if self._export is not None:
             GUARD.attempt("export", self.faults, self._export.add, record, self.tally)
 

@@ -115,7 +115,7 @@ class StateWatch:
     def __init__(self, reader: StateReader, text: Callable[[bytes], str]) -> None:
         self._reader = reader
         self._text = text
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._before: Json = None
 
     def start(self, state: bytes) -> None:
@@ -124,7 +124,7 @@ class StateWatch:
 
     def start_afresh_in_child(self) -> None:
         """Become usable in a forked process, whatever the lock was doing in its parent."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def change(self) -> str:
         """Return what changed since the last look, as JSON text fit to be written."""
