@@ -53,6 +53,22 @@ def tau_bench(effort: Effort) -> Measured | str:
         return _importing("tau_bench", [path], effort)
 
 
+def own_files(effort: Effort) -> Measured:
+    """One file of stored traces, one a line, as `save_trace` writes them."""
+    data = b"\n".join([stored_trace()] * effort.calls(100))
+    with _file(data, name="traces.jsonl") as path:
+        return _importing("trace_json", [path], effort)
+
+
+def traceeval_files(effort: Effort) -> Measured:
+    """One file of the same traces in TraceEval's format."""
+    from tracedance_sdk.formats import load_trace, traceeval_from_trace
+
+    line = orjson.dumps(traceeval_from_trace(load_trace(stored_trace())))
+    with _file(b"\n".join([line] * effort.calls(100)), name="traces.jsonl") as path:
+        return _importing("traceeval", [path], effort)
+
+
 def _importing(collector: str, paths: list[Path], effort: Effort) -> Measured:
     from tracedance_sdk.formats import ImportProblem, load_collectors
 
@@ -69,13 +85,19 @@ def _importing(collector: str, paths: list[Path], effort: Effort) -> Measured:
 
 
 def _parsing(paths: list[Path]) -> Chunk:
-    return timed(lambda: [orjson.loads(path.read_bytes()) for path in paths], 1)
+    def parsed(path: Path) -> object:
+        data = path.read_bytes()
+        if path.suffix != ".jsonl":
+            return orjson.loads(data)
+        return [orjson.loads(line) for line in data.split(b"\n")]
+
+    return timed(lambda: [parsed(path) for path in paths], 1)
 
 
 @contextmanager
-def _file(data: bytes) -> Iterator[Path]:
+def _file(data: bytes, *, name: str = "traces.json") -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="tracedance-bench-") as folder:
-        path = Path(folder, "traces.json")
+        path = Path(folder, name)
         path.write_bytes(data)
         yield path
 
@@ -182,6 +204,22 @@ BUDGETS = (
         4.0,
         "x",
         tau_bench,
+    ),
+    Budget(
+        "import-own",
+        "importing one file of 100 stored traces, redaction off",
+        PARSED,
+        4.0,
+        "x",
+        own_files,
+    ),
+    Budget(
+        "import-traceeval",
+        "importing the same traces in TraceEval's format, redaction off",
+        PARSED,
+        4.0,
+        "x",
+        traceeval_files,
     ),
     Budget(
         "grading",
