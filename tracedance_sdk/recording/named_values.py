@@ -22,7 +22,7 @@ _GAP: Final = re.compile(rb"(?:\s|\\+[nrt])*")
 # An ideographic comma or full stop, a wide comma or colon, a typographic quote ends a value too.
 _WIDE_STOPS: Final = rb"\xe2(?!\x80[\x98-\x9f\xa6])|\xe3(?!\x80[\x81\x82])|\xef(?!\xbc[\x8c\x9a])"
 _UNQUOTED: Final = re.compile(
-    rb"(?:[^\s\"'`,;&<>(){}\[\]|\\\x00-\x1f\xe2\xe3\xef]|\\+/|" + _WIDE_STOPS + rb")+"
+    rb"(?:[^\s\"'`,;&<>(){}\[\]|\\\x00-\x1f\xe2\xe3\xef]++|\\+/|" + _WIDE_STOPS + rb")++"
 )
 _VARIABLE: Final = re.compile(rb"[^\s\"'`\\<>\x00-\x1f]+")
 _PARAMETER: Final = re.compile(rb"[&?][A-Za-z_]+=")
@@ -35,6 +35,8 @@ _COLOUR: Final = re.compile(rb"\x1b\[[0-9;]*\Z")
 _COLOUR_END: Final = re.compile(rb"[0-9]*m")
 _LONGEST_NAME: Final = 80
 _AFTER_QUOTE: Final = (b"", b" ", b"+", b",", b":", b";", b"}", b"]", b")", b"\\")
+_BEFORE_QUOTE: Final = (b"", b"+", b",", b"(", b"=", b":", b"[", b"{", b"?", b"&", b"|", b"\\")
+_DECIDING: Final = 256
 _MOST_SECRET: Final = 64 * 1024
 _GROUPS: Final = tuple(name.encode() for name in NAME_GROUPS)
 
@@ -68,11 +70,11 @@ def named_values(
         pattern: Compiled `named_pattern`.
         secrecy: How surely a name announces a secret, and of what kind.
     """
-    position = 0
+    position, numbers = 0, pattern.groupindex
     while (match := pattern.search(data, position)) is not None:
         position = match.end()
         group = next(group for group in _GROUPS if match.group(group) is not None)
-        text = _name(data, *match.span(pattern.groupindex[group]))
+        text = _name(data, *match.span(numbers[group]))
         level, kind = secrecy(text)
         if level is Secrecy.NONE:
             continue
@@ -123,14 +125,26 @@ def _is_outside(data: bytes, start: int, end: int, *, is_closed: bool) -> bool:
     """Whether what follows a quote is code after a text, not the text in the quotes."""
     if data[start : start + 1] not in _AFTER_QUOTE:
         return False
-    if not is_closed or data[start + 1 : start + 2] in b" \n\r":
+    value = data[start:end]
+    if not is_closed or re.search(rb"\s", value) or not re.search(rb"[A-Za-z0-9]", value):
         return True
-    return end - start < 16 or re.fullmatch(rb"[A-Za-z0-9+/=]+", data[start:end]) is None
+    return value[-1:] in _BEFORE_QUOTE and re.fullmatch(rb"[A-Za-z0-9+/=]{16,}", value) is None
 
 
 def _bare_value(data: bytes, after: int, start: int, name: _Name) -> NamedValue | None:
+    # Names may follow each other without end: what is no secret must be cheap to look at.
+    limit = min(len(data), start + _DECIDING)
+    found = _bare_within(data, (after, start, limit), name)
+    if found is None or found.end < limit - 8 or limit == len(data):
+        return found
+    return _bare_within(data, (after, start, len(data)), name) or found
+
+
+def _bare_within(data: bytes, place: tuple[int, int, int], name: _Name) -> NamedValue | None:
+    """Return a value without quotes; `place` is where the name ended, and the value's limits."""
+    after, start, limit = place
     is_variable = name.text.isupper() and data[after - 1 : after] == b"=" and start == after
-    end = _bare_end(data, start, name, is_variable=is_variable)
+    end = _bare_end(data, start, limit, name, is_variable=is_variable)
     plain = data[start:end]
     if not is_variable and data[end : end + 1] in (b"(", b"["):
         # A call or a subscript: code that fetches the secret.
@@ -144,18 +158,18 @@ def _bare_value(data: bytes, after: int, start: int, name: _Name) -> NamedValue 
     return _beside((start, end), plain, name, quoted=False, is_variable=is_variable)
 
 
-def _bare_end(data: bytes, start: int, name: _Name, *, is_variable: bool) -> int:
+def _bare_end(data: bytes, start: int, limit: int, name: _Name, *, is_variable: bool) -> int:
     if name.kind == "cookie":
         # Several cookies stand in one line.
-        value = _LINE.match(data, start)
+        value = _LINE.match(data, start, limit)
     elif is_variable:
-        value = _VARIABLE.match(data, start)
-        narrow = _UNQUOTED.match(data, start)
+        value = _VARIABLE.match(data, start, limit)
+        narrow = _UNQUOTED.match(data, start, limit)
         if narrow and (is_placeholder(narrow.group()) or _has_parameters(value)):
             value = narrow
     else:
         scheme = scheme_length(data[start : start + 40])
-        value = _UNQUOTED.match(data, start + scheme)
+        value = _UNQUOTED.match(data, start + scheme, limit)
     if value is None:
         return start
     closing = b".,!?:;" if name.group == b"said" else b",;)" if is_variable else b""

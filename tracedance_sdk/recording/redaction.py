@@ -10,6 +10,7 @@ from __future__ import annotations
 import bisect
 import functools
 import itertools
+import logging
 import re
 from collections.abc import Iterable
 from typing import Final, Protocol
@@ -24,7 +25,9 @@ from tracedance_sdk.recording.secret_names import Secrecy
 from tracedance_sdk.recording.secret_spans import SecretFinder, Span, merged
 from tracedance_sdk.trace import MASK, Json, is_type_stub, mask_text, parse_json
 
+_LOG: Final = logging.getLogger(__name__)
 _ROUNDS: Final = 8
+_LOOKS: Final = 6
 _LONGEST_NAME: Final = 100
 # "://:a@" is the shortest text with a secret in it.
 _SHORTEST: Final = 6
@@ -77,6 +80,7 @@ class SecretRedactor:
         self._key = key
         self._extra: list[ExtraPattern] = [extra_pattern(source) for source in extra_patterns]
         self._finder = SecretFinder(frozenset(name.lower() for name in secret_keys))
+        self._failures = 0
         # The same few keys stand in every row.
         self._known_name = functools.lru_cache(maxsize=2048)(self._name)
 
@@ -90,24 +94,45 @@ class SecretRedactor:
             return data if masked == value else orjson.dumps(masked)
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException:  # noqa: BLE001 - whatever fails, nothing unchecked may be written
+        except BaseException as error:  # noqa: BLE001 - whatever fails, nothing unchecked is written
+            self._count(error)
             return orjson.dumps(self._mask("error", data))
+
+    @property
+    def failures(self) -> int:
+        """How many values were masked whole because a pattern failed or no JSON could be parsed."""
+        return self._failures
+
+    def _count(self, error: BaseException) -> None:
+        self._failures += 1
+        if self._failures == 1:
+            # The error's own text may quote the value.
+            _LOG.warning(
+                "redaction failed (%s); the value is masked whole, as is every other that fails",
+                type(error).__name__,
+            )
 
     def _mask(self, kind: str, secret: bytes) -> str:
         return mask_text(kind, pseudonym(self._key, secret))
 
-    def _value(self, value: Json) -> Json:
+    def _value(self, value: Json, looks: int = _LOOKS) -> Json:
+        """Mask a value; `looks` is how many of the parts around a part may be searched as one."""
         if isinstance(value, str):
             return self._text(value)
-        if isinstance(value, list):
-            return self._array(value)
-        if isinstance(value, dict):
-            return self._object(value)
+        if isinstance(value, (list, dict)):
+            if looks and not self._extra:
+                # One search of a whole part is faster than one of each string in it.
+                looks -= 1
+                if self._finder.is_clean(orjson.dumps(value)):
+                    return value
+            return (
+                self._array(value, looks) if isinstance(value, list) else self._object(value, looks)
+            )
         return value
 
-    def _array(self, value: list[Json]) -> list[Json]:
+    def _array(self, value: list[Json], looks: int) -> list[Json]:
         """Mask an array; in ``["--password", "x"]`` and ``["Cookie", "x"]`` a name comes first."""
-        found = [self._value(item) for item in value]
+        found = [self._value(item, looks) for item in value]
         for place, (name, item) in enumerate(itertools.pairwise(value), start=1):
             if isinstance(name, str) and isinstance(item, str) and len(name) < _LONGEST_NAME:
                 level, kind = self._finder.secrecy(name)
@@ -115,7 +140,7 @@ class SecretRedactor:
                     found[place] = self._named(item, level, kind, quoted=name.startswith("--"))
         return found
 
-    def _object(self, value: dict[str, Json]) -> dict[str, Json]:
+    def _object(self, value: dict[str, Json], looks: int) -> dict[str, Json]:
         label = value.get("name", value.get("key"))
         if isinstance(label, str) and isinstance(value.get("value"), str):
             # A name and its value side by side, as in lists of headers or environment variables.
@@ -126,23 +151,25 @@ class SecretRedactor:
             text, level, kind = self._known_name(name) if short else self._name(name)
             while text in found:
                 text = f"{text} 2"
-            found[text] = self._named(item, level, kind)
+            found[text] = self._named(item, level, kind, looks=looks)
         return found
 
     def _name(self, name: str) -> tuple[str, Secrecy, str]:
         """Return a key with its secrets masked, and what it announces about its value."""
         return self._text(name), *self._finder.secrecy(name)
 
-    def _named(self, value: Json, level: Secrecy, kind: str, *, quoted: bool = True) -> Json:
+    def _named(
+        self, value: Json, level: Secrecy, kind: str, *, quoted: bool = True, looks: int = _LOOKS
+    ) -> Json:
         """Mask the value that stands beside a name; of what kind of secret the finder says."""
         if level is Secrecy.NONE:
-            return self._value(value)
+            return self._value(value, looks)
         if isinstance(value, list):
-            return [self._named(item, level, kind) for item in value]
+            return [self._named(item, level, kind, looks=looks) for item in value]
         if is_type_stub(value):
             return {**value, "$repr": self._named(value["$repr"], level, kind)}
         if isinstance(value, dict) or value is None or isinstance(value, bool):
-            return self._value(value)
+            return self._value(value, looks)
         if not isinstance(value, str):
             digits = orjson.dumps(value)
             is_secret = level is Secrecy.STRONG and len(digits) >= _SHORTEST_NUMBER

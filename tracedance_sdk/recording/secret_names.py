@@ -97,6 +97,7 @@ _NOT_TOKENS: Final = frozenset(
         "stop",
         "sync",
         "text",
+        "trial",
         "unk",
         "word",
     }

@@ -18,6 +18,7 @@ from tracedance_sdk.recording.secret_names import Secrecy, secrecy
 from tracedance_sdk.recording.secret_tokens import SecretPattern
 
 _SLASH: Final = re.compile(rb"\\+/")
+_LONG: Final = 4096
 _EDGE: Final = re.compile(
     rb"(?:\\{0,16}[\"'`]|[)}\]\s]){0,40}"
     rb"(?:\Z|\.\.\.|\xe2\x80\xa6|[\[(<] ?(?:\.\.\.|\xe2\x80\xa6|(?i:truncated|cut|more|clipped)))"
@@ -64,7 +65,8 @@ class SecretFinder:
         """
         keys = (Span(start, end, "private_key", key) for start, end, key in private_keys(data))
         named = (Span(*found) for found in named_values(data, self._named, self.secrecy))
-        return merged([*_shaped(data), *keys, *named])
+        shaped = _shaped(data) if _any_shape().search(data) else ()
+        return merged([*shaped, *keys, *named])
 
 
 def compiled(pattern: str) -> Any:
@@ -79,8 +81,15 @@ def compiled(pattern: str) -> Any:
 class _Row(NamedTuple):
     row: SecretPattern
     literals: tuple[bytes, ...]
+    probe: Any
     pattern: Any
     cut: Any
+
+    def may_be_in(self, data: bytes) -> bool:
+        """Whether the row's patterns could match: what is cheaper to say depends on the length."""
+        if not self.literals or len(data) < _LONG:
+            return not self.literals or any(literal in data for literal in self.literals)
+        return self.probe.search(data) is not None
 
 
 @functools.cache
@@ -89,11 +98,17 @@ def _rows() -> list[_Row]:
         _Row(
             row,
             tuple(literal.encode() for literal in row.literals),
+            compiled(row.probe),
             compiled(row.pattern),
             compiled(row.cut) if row.cut else None,
         )
         for row in SECRET_PATTERNS
     ]
+
+
+@functools.cache
+def _any_shape() -> Any:
+    return compiled("|".join(row.probe for row in SECRET_PATTERNS))
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
@@ -110,9 +125,10 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 
 def _shaped(data: bytes) -> Iterator[Span]:
-    for row, literals, pattern, cut in _rows():
-        if literals and not any(literal in data for literal in literals):
+    for found in _rows():
+        if not found.may_be_in(data):
             continue
+        row, pattern, cut = found.row, found.pattern, found.cut
         for match in pattern.finditer(data):
             yield from _checked(data, row, *match.span(1))
         if cut is not None:

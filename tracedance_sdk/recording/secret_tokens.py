@@ -89,7 +89,7 @@ TOKENS: Final = (
     _token("gitlab_token", "glpat- gldt- glrt- glcbt- glptt- glft- glsoat-", _WORD, 20),
     _token("slack_token", "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", "[A-Za-z0-9-]", 10),
     _token("stripe_key", "sk_live_ sk_test_ rk_live_ rk_test_ whsec_", _ALNUM, 16),
-    _token("npm_token", "npm_", _ALNUM, 36, most=36, standing="word", look="both"),
+    _token("npm_token", "npm_", _ALNUM, 36, most=36, standing="word", look="varied"),
     _token("pypi_token", "pypi-", _WORD, 32, standing="word", look="mixed"),
     _token("huggingface_token", "hf_ api_org_", _ALNUM, 30, standing="word", look="varied"),
     _token("twilio_key", "SK", _HEX, 32, most=32, standing="base64"),
