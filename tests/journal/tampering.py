@@ -202,15 +202,13 @@ def _remove_blob(journal: Journal) -> None:
     blob_path(journal.folder, journal.digest).unlink()
 
 
-def _rewrite(journal: Journal, *, claims_key: bool, key: bytes | None = None) -> None:
-    """Change a record and make every hash after it right again, as whoever lacks the key can."""
+def relink(files: list[Path], *, key: bytes | None = None) -> None:
+    """Make every hash right again, as anybody can for a chain without a key."""
     chain = ""
-    for path in journal.files:
+    for path in files:
         lines = []
         for line in lines_of(path):
-            body = line.rstrip(b"\n").replace(b'"pay"', b'"nay"')
-            if not claims_key:
-                body = body.replace(b'"stringValue":"hmac-sha256"', b'"stringValue":"sha256"')
+            body = line.rstrip(b"\n")
             if b'"key":"previous"' in body:
                 old = body.split(b'"key":"previous","value":{"stringValue":"')[1][:_HASH_LENGTH]
                 body = body.replace(old, chain.encode())
@@ -221,6 +219,16 @@ def _rewrite(journal: Journal, *, claims_key: bool, key: bytes | None = None) ->
             chain = plain if key is None else hmac.new(key, data, "sha256").hexdigest()
             lines.append(opening + chain.encode() + rest + b"\n")
         put_lines(path, lines)
+
+
+def _rewrite(journal: Journal, *, claims_key: bool, key: bytes | None = None) -> None:
+    """Change a record and all hashes."""
+    for path in journal.files:
+        content = path.read_bytes().replace(b'"pay"', b'"nay"')
+        if not claims_key:
+            content = content.replace(b'"stringValue":"hmac-sha256"', b'"stringValue":"sha256"')
+        path.write_bytes(content)
+    relink(journal.files, key=key)
 
 
 def _rewrite_openly(journal: Journal) -> None:

@@ -18,6 +18,7 @@ from tests.journal.tampering import (
     Journal,
     lines_of,
     put_lines,
+    relink,
     said,
     tamper_table,
     write_journal,
@@ -266,6 +267,26 @@ def test_a_hole_of_zeros_costs_only_the_records_in_it(tmp_path: Path) -> None:
     lines[2] = b"\0" * len(lines[2])
     put_lines(journal.first, lines)
     assert list(read_journal(journal.first)) == [before[0], *before[2:]]
+
+
+def test_a_line_taken_out_of_a_chain_made_right_again_shows_by_its_number(tmp_path: Path) -> None:
+    journal = write_journal(tmp_path, CLOSED)
+    lines = lines_of(journal.first)
+    put_lines(journal.first, [lines[0], *lines[2:]])
+    relink(journal.files)
+    assert said(journal, CLOSED) == "missing @ line 2"
+
+
+def test_a_last_record_taken_out_of_a_chain_made_right_again_shows_by_the_count(
+    tmp_path: Path,
+) -> None:
+    journal = write_journal(tmp_path, CLOSED)
+    *lines, closing = lines_of(journal.last)
+    number = b'"tracedance.journal.line","value":{"intValue":"%d"'
+    closing = closing.replace(number % (len(lines) + 1), number % len(lines))
+    put_lines(journal.last, [*lines[:-1], closing])
+    relink(journal.files)
+    assert said(journal, CLOSED) == f"rewritten @ line {len(lines)}"
 
 
 def test_a_journal_under_a_key_is_not_verified_without_it(tmp_path: Path) -> None:
