@@ -4,7 +4,7 @@ import base64
 from typing import Any
 
 import pytest
-from google.protobuf import json_format  # type: ignore[import-untyped]  # it ships no hints
+from google.protobuf import json_format
 from hypothesis import given
 from inline_snapshot import snapshot
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData

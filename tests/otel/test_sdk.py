@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 import pytest
-from google.protobuf import json_format  # type: ignore[import-untyped]  # it ships no hints
+from google.protobuf import json_format
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
