@@ -186,12 +186,21 @@ UWSGI = [
     pytest.param(("--enable-threads",), id="fork hooks are not called"),
     pytest.param(("--enable-threads", "--threads", "2"), id="threads"),
 ]
+RECORDED_BEFORE = pytest.param(
+    ("--enable-threads",), True, id="fork hooks are not called, the master recorded before"
+)
 
 
 @pytest.mark.durability
-@pytest.mark.parametrize("options", UWSGI)
+@pytest.mark.parametrize(
+    ("options", "before"),
+    [
+        *(pytest.param(*param.values, False, id=param.id) for param in UWSGI),
+        RECORDED_BEFORE,
+    ],
+)
 def test_uwsgi_workers_record_every_request(
-    options: tuple[str, ...], tmp_path: Path, add_row: AddRow
+    options: tuple[str, ...], before: bool, tmp_path: Path, add_row: AddRow
 ) -> None:
     port = free_port()
     journal = tmp_path / "traces"
@@ -200,6 +209,7 @@ def test_uwsgi_workers_record_every_request(
         serving(
             uwsgi(port, *options),
             tmp_path,
+            RECORD_AT_START="1" if before else "",
             TRACEDANCE_JOURNAL=str(journal),
             OTEL_EXPORTER_OTLP_ENDPOINT=endpoint,
         ) as server,
@@ -213,13 +223,13 @@ def test_uwsgi_workers_record_every_request(
     service = read_service(journal)
     add_process_row(
         add_row,
-        f"uWSGI {' '.join(options)}",
+        f"uWSGI {' '.join(options)}{', master recorded before' if before else ''}",
         version_of("uwsgi"),
         service=service,
         received=received,
         server=server,
     )
     check_apart(service)
-    assert len(service.traces) == N_REQUESTS
+    assert len(service.traces) == N_REQUESTS + before
     check_ask(service, "a", N_REQUESTS)
     check_sent(service.traces.values(), received.spans)
