@@ -182,31 +182,33 @@ def test_a_blob_used_again_is_not_old(tmp_path: Path) -> None:
     assert prune(tmp_path, older_than=DAY).blobs == ()
 
 
-def test_blobs_in_use_survive_pruning_beside_a_writer(tmp_path: Path) -> None:
+def test_old_blobs_used_again_while_pruning_runs_are_all_there(tmp_path: Path) -> None:
     chain(tmp_path)
+    values = [b"[%d]" % number for number in range(300)]
+    for value in values:
+        age(blob_path(tmp_path, write_blob(tmp_path, value)))
     writer = JournalWriter(tmp_path)
-    stop = threading.Event()
-    kept: list[str] = []
+    used = threading.Event()
 
-    def write_on() -> None:
-        while not stop.is_set():
-            digest = writer.put_blob(b"[1]")
-            kept.append(digest)
-            stub = json.dumps({"$blob": f"sha256:{digest}", "$size": 3})
+    def use_all() -> None:
+        for value in values:
+            stub = json.dumps(
+                {"$blob": f"sha256:{writer.put_blob(value)}", "$size": len(value)},
+                separators=(",", ":"),
+            )
             writer.append(call_end()._replace(attributes={"result": stub}))
+        used.set()
 
-    thread = threading.Thread(target=write_on)
+    thread = threading.Thread(target=use_all)
     thread.start()
-    try:
-        for _ in range(50):
-            prune(tmp_path, older_than=timedelta(microseconds=1))
-    finally:
-        stop.set()
-        thread.join()
+    removed = 0
+    while not used.is_set():
+        removed += len(prune(tmp_path, older_than=timedelta(hours=1)).blobs)
+    thread.join()
     writer.close()
-    assert kept
-    assert writer.get_blob(kept[-1]) == b"[1]"
-    assert writer.summary().lost == 0
+    found = verify(tmp_path)
+    assert (found.breaks, found.blobs) == ((), 300)
+    assert removed > 0
 
 
 def test_links_are_neither_removed_nor_followed(
