@@ -2,8 +2,8 @@
 
 A page is a script: a code block under ``<!-- file: NAME -->`` is that file, and in a ``console``
 block every line that starts with ``$ `` is run, in order, in one empty folder per page. What
-follows is its standard output with its standard error; a line ``...`` stands for any lines. A
-line ``(exit 1)`` at the end is the exit code, when it is not 0.
+follows is its standard output with its standard error; a line ``...`` stands for any lines, a
+``…`` for anything in its line. A line ``(exit 1)`` at the end is the exit code, when it is not 0.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def steps(text: str) -> list[Step]:
 
 def fits(output: str, shown: str) -> bool:
     pieces = re.split(r"^\.\.\.\n", shown.rstrip("\n") + "\n", flags=re.MULTILINE)
-    pattern = "(?:.*\n)*".join(map(re.escape, pieces))
+    pattern = "(?:.*\n)*".join(map(re.escape, pieces)).replace("…", ".*")
     return re.fullmatch(pattern, tidy(output)) is not None
 
 
