@@ -183,8 +183,9 @@ class Life:
             self.outcome |= _masked_outcome(self.current, given)
 
     def scope(self) -> Scope:
-        """Return the current scope if it is of this run, else the run itself."""
-        return scope_in(self.current)
+        """Return the current scope if it is of this run, or nobody's, else the run itself."""
+        run = self.current
+        return QUIET if CURRENT.get() is QUIET else scope_in(run)
 
     def flush(self) -> None:
         """Send what waits to be exported, for a bounded time."""

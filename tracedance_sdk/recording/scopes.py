@@ -70,7 +70,26 @@ class Scope:
 
 CURRENT: Final[ContextVar[Scope | None]] = ContextVar("tracedance_scope", default=None)
 
-QUIET: Final = object.__new__(Scope)
+
+class _Quiet(Scope):
+    """A scope without a run."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        """Take nothing: there is no run."""
+
+    def enter(self) -> Tokens:
+        """Make this the current scope."""
+        return CURRENT.set(self), None
+
+    def leave(self, tokens: Tokens) -> None:
+        """Make the scope before it current again."""
+        if tokens[0] is not None:
+            CURRENT.reset(tokens[0])
+
+
+QUIET: Final = _Quiet()
 """The scope of code that belongs to nobody's run, such as a look at the state."""
 
 open_runs: Final[dict[Run, int]] = {}

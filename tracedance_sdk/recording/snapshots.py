@@ -10,12 +10,18 @@ from typing import Any, Final
 
 import orjson
 
+from tracedance_sdk.errors import RecorderError
 from tracedance_sdk.recording.scopes import CURRENT, QUIET
 from tracedance_sdk.recording.values import freeze
 from tracedance_sdk.trace import Json, diff
 
 PATIENCE_SECONDS: Final = 2.0
 """How long a state that has to be awaited elsewhere is waited for."""
+
+MOST_LOOKS: Final = 8
+"""How often one call looks at the state while others keep coming first."""
+
+_OVERTAKEN: Final = f"other calls ended during each of {MOST_LOOKS} looks at the state"
 
 
 class StateReader:
@@ -105,7 +111,10 @@ def state_reader(state: object, environment: object) -> StateReader | None:
 class StateWatch:
     """The change of state from one call to the next, as JSON Patch.
 
-    Calls that overlap share their changes out by the order in which they end.
+    Calls that overlap share their changes out by the order in which they end. The source is the
+    program's own code and may wait for its locks and threads, so nothing of ours is held while it
+    is read. A look during which another call's look was kept may be the older of the two, and is
+    taken again.
 
     Args:
         reader: Takes the state.
@@ -117,6 +126,8 @@ class StateWatch:
         self._text = text
         self._lock = threading.RLock()
         self._before: Json = None
+        self._kept = 0
+        self._looks: set[object] = set()
 
     def start(self, state: bytes) -> None:
         """Compare with this state from now on."""
@@ -125,18 +136,64 @@ class StateWatch:
     def start_afresh_in_child(self) -> None:
         """Become usable in a forked process, whatever the lock was doing in its parent."""
         self._lock = threading.RLock()
+        self._looks = set()
 
-    def change(self) -> str:
-        """Return what changed since the last look, as JSON text fit to be written."""
-        with self._lock:
-            return self._since(self._reader.read())
+    def change(self) -> str | None:
+        """Return what changed since the last look, as JSON text fit to be written.
 
-    async def change_async(self) -> str:
+        None for a call that the source itself makes: looking again would never end.
+
+        Raises:
+            RecorderError: No look could be taken, or none that is surely the latest. What changed
+                is part of the next call's change.
+        """
+        if not self._may_look():
+            return None
+        for _ in range(MOST_LOOKS):
+            kept, look = self._kept, object()
+            self._looks.add(look)
+            try:
+                state = self._reader.read()
+            finally:
+                self._looks.discard(look)
+            found = self._since(kept, state)
+            if found is not None:
+                return found
+        raise RecorderError(_OVERTAKEN)
+
+    async def change_async(self) -> str | None:
         """Return what changed since the last look, from a source that may have to be awaited."""
-        state = await self._reader.read_async()
-        with self._lock:
-            return self._since(state)
+        if not self._may_look():
+            return None
+        for _ in range(MOST_LOOKS):
+            kept, look = self._kept, object()
+            self._looks.add(look)
+            try:
+                state = await self._reader.read_async()
+            finally:
+                self._looks.discard(look)
+            found = self._since(kept, state)
+            if found is not None:
+                return found
+        raise RecorderError(_OVERTAKEN)
 
-    def _since(self, state: bytes) -> str:
-        before, self._before = self._before, orjson.loads(state)
-        return self._text(freeze(diff(before, self._before)))
+    def _may_look(self) -> bool:
+        scope = CURRENT.get()
+        if scope is None and self._looks:
+            # A thread without context may be working for the look, which then waits for it.
+            raise RecorderError(
+                "a thread without context ended a call while the state was being read;"
+                " give it work through recorder.thread_pool() or recorder.wrap()"
+            )
+        return scope is not QUIET
+
+    def _since(self, kept: int, state: bytes) -> str | None:
+        """Return the change to a state read after `kept` looks; None when there are more now."""
+        now = orjson.loads(state)
+        with self._lock:
+            if kept != self._kept:
+                return None
+            self._kept = kept + 1
+            before = self._before
+            self._before = now
+        return self._text(freeze(diff(before, now)))
