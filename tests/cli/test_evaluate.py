@@ -86,7 +86,7 @@ def test_a_trace_of_another_task_is_graded_and_mentioned(
     ran = tracedance("evaluate", "other.json", "--spec", "task.yaml")
     assert ran.code == 0
     assert ran.err == (
-        "tracedance: note: 1 trace names another task than 'task.yaml', such as 'other'; "
+        "tracedance: note: 1 trace is of another task ('other') than the one in 'task.yaml'; "
         "graded by it all the same\n"
     )
 

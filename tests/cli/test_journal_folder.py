@@ -36,7 +36,7 @@ def test_a_run_of_a_journal_becomes_a_task_that_grades_them_all(
     graded = tracedance("evaluate", "runs", "--spec", "task.yaml")
     assert (graded.code, graded.err) == (1, "")
     rows = [line.split() for line in graded.out.splitlines()[1:4]]
-    assert [row[0] for row in rows] == [f"runs#{trace_id[:8]}" for trace_id in runs]
+    assert [row[0] for row in rows] == [f"runs#mail#{trace_id[:8]}" for trace_id in runs]
     assert [row[-1] for row in rows] == ["FAIL", "PASS", "PASS"]
 
 

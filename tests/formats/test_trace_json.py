@@ -11,8 +11,16 @@ from hypothesis import HealthCheck, given, settings
 from inline_snapshot import snapshot
 
 from tests.support.traces import traces
-from tracedance_sdk.errors import InvalidTrace, TraceDanceError, UnreadableFile, UnsupportedVersion
+from tracedance_sdk.errors import (
+    InvalidJSON,
+    InvalidOption,
+    InvalidTrace,
+    TraceDanceError,
+    UnreadableFile,
+    UnsupportedVersion,
+)
 from tracedance_sdk.formats import load_trace, save_trace
+from tracedance_sdk.recording import TraceRecorder
 from tracedance_sdk.trace import Call, Result, Text, Trace, Turn, encode_json
 
 
@@ -60,7 +68,7 @@ def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    for target in ("none/run.json", "folder", "a\0b", "x" * 300):
+    for target in ("folder", "a\0b", "x" * 300):
         with pytest.raises(UnreadableFile, match="cannot be written"):
             save_trace(Trace(id="t"), tmp_path / target)
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
@@ -138,3 +146,56 @@ def test_what_other_files_may_hold_can_be_saved_and_loaded(tmp_path: Path, depth
     trace = Trace(id="t", turns=(turn,))
     save_trace(trace, tmp_path / "run.json")
     assert load_trace(tmp_path / "run.json") == trace
+
+
+def test_missing_folders_are_made_and_other_failures_are_one_clean_error(tmp_path: Path) -> None:
+    save_trace(Trace(id="t"), tmp_path / "a" / "b" / "run.json")
+    assert load_trace(tmp_path / "a" / "b" / "run.json").id == "t"
+    target = tmp_path / "a" / "b" / "run.json" / "under-a-file.json"
+    with pytest.raises(UnreadableFile) as raised:
+        save_trace(Trace(id="t"), target)
+    assert str(raised.value) == f"{str(target)!r} cannot be written: Not a directory"
+    assert raised.value.__suppress_context__
+    assert raised.value.__cause__ is None
+
+
+def test_something_else_than_a_trace_is_not_saved(tmp_path: Path) -> None:
+    with pytest.raises(
+        InvalidOption, match=r"is a TraceRecorder, not a trace; pass recorder.trace"
+    ):
+        save_trace(TraceRecorder(), tmp_path / "run.json")  # type: ignore[arg-type]
+    with pytest.raises(InvalidOption, match=r"not a trace; read the file first: td.load_trace\('x"):
+        save_trace("x.json", tmp_path / "run.json")  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"role": "user", "content": "hi"}]',
+        '{"messages": [{"role": "user", "content": "hi"}]}',
+        '[{"traj": [{"role": "user", "content": "hi"}]}]',
+    ],
+)
+def test_a_conversation_is_named_with_who_reads_it(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "chat.json"
+    path.write_text(text)
+    with pytest.raises(InvalidTrace) as raised:
+        load_trace(path)
+    assert str(raised.value) == (
+        f"{path}: a conversation, not a trace file; 'tracedance evaluate' and 'tracedance show' "
+        "read it, and in Python tracedance_sdk.formats.collect_paths([path])"
+    )
+
+
+def test_a_file_with_a_document_a_line_is_said_to_be_one(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    path.write_bytes(encode_json(Trace(id="a")) + b"\n" + encode_json(Trace(id="b")) + b"\n")
+    with pytest.raises(InvalidJSON, match="holds one document a line, and load_trace reads one"):
+        load_trace(path)
+    path.write_bytes(encode_json(Trace(id="a")) + b"\n")
+    assert load_trace(path).id == "a"
+    path.write_bytes(b'{"a": \n{"b": 1}')
+    with pytest.raises(InvalidJSON) as raised:
+        load_trace(path)
+    assert "a line" not in str(raised.value)

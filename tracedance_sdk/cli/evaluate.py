@@ -13,7 +13,7 @@ from tracedance_sdk.cli.complaints import complain
 from tracedance_sdk.cli.exit_codes import EXIT_CODES
 
 if TYPE_CHECKING:
-    from tracedance_sdk.cli.grading_jobs import Graded
+    from tracedance_sdk.cli.grading_jobs import Graded, GradingPlan, GradingTools, SourceGrades
 
 _MOST_PROBLEMS: Final = 20
 T = TypeVar("T")
@@ -28,6 +28,13 @@ T = TypeVar("T")
     metavar="DIR",
     help="Folder of tasks; each trace is graded by the one with its task id.",
 )
+@click.option(
+    "--trace",
+    "trace_id",
+    metavar="ID",
+    help="Only the trace whose id starts so, or is so at its source.",
+)
+@click.option("--sub-agents", is_flag=True, help="Grade the traces of sub-agents too.")
 @click.option(
     "--judge",
     default="none",
@@ -55,6 +62,8 @@ def evaluate_command(
     *,
     spec: Path | None,
     tasks: Path | None,
+    trace_id: str | None,
+    sub_agents: bool,
     judge: str,
     as_json: bool,
     junit: Path | None,
@@ -72,47 +81,64 @@ def evaluate_command(
         write_file,
         write_results,
     )
-    from tracedance_sdk.cli.grading_jobs import (
-        GradingPlan,
-        grade_in_processes,
-        grade_source,
-        open_plan,
-    )
+    from tracedance_sdk.cli.grading_jobs import GradingPlan, open_plan
     from tracedance_sdk.errors import InvalidOption
-    from tracedance_sdk.formats import find_sources
     from tracedance_sdk.grading import check_writable, exit_code
     from tracedance_sdk.report import junit_xml
 
     if (spec is None) is (tasks is None):
         raise InvalidOption("say what to grade by: either --spec FILE or --tasks DIR")
-    plan = GradingPlan(spec, tasks, judge)
+    plan = GradingPlan(spec, tasks, judge, trace_id, sub_agents)
     tools = open_plan(plan)
     if out is not None:
         check_writable(out)
     if junit is not None:
         _check_file(junit)
-    sources = list(find_sources(paths))
-    found: Iterator[list[Graded]]
-    if jobs == 1 or len(sources) < 2:
-        found = (grade_source(tools, source) for source in sources)
-    else:
-        found = grade_in_processes(plan, sources, jobs=jobs)
-    graded = [item for items in _watched(found, len(sources)) for item in items]
+    found = _grade_all(tools, paths, jobs=jobs)
+    graded = [item for one in found for item in one.graded]
+    n_left_out = sum(one.n_sub_agents for one in found)
     if not any(item.report is not None for item in graded):
-        return _nothing_graded(graded, paths)
+        return _nothing_graded(graded, paths, plan, n_left_out)
+    if n_left_out:
+        complain(_left_out(n_left_out))
     _mention_foreign_tasks(graded, spec)
     rows = named_rows(graded)
     if junit is not None:
         write_file(junit, junit_xml(rows))
     if out is not None:
-        write_results(out, graded, plan)
+        write_results(out, graded, plan, n_sub_agents=n_left_out)
     print_rows(rows, graded, as_json=as_json)
     return exit_code(item.verdict for item in graded)
 
 
-def _nothing_graded(graded: Sequence[Graded], paths: Sequence[str]) -> int:
-    if not graded:
-        complain(f"no traces in {', '.join(map(repr, paths))}")
+def _grade_all(tools: GradingTools, paths: Sequence[str], *, jobs: int) -> list[SourceGrades]:
+    from tracedance_sdk.cli.grading_jobs import grade_in_processes, grade_source
+    from tracedance_sdk.cli.sources import trace_sources
+
+    sources, notes = trace_sources(paths)
+    for note in notes:
+        complain(f"note: {note}")
+    found: Iterator[SourceGrades]
+    if jobs == 1 or len(sources) < 2:
+        found = (grade_source(tools, source) for source in sources)
+    else:
+        found = grade_in_processes(tools.plan, sources, jobs=jobs)
+    return list(_watched(found, len(sources)))
+
+
+def _left_out(number: int) -> str:
+    many, them = ("trace", "it") if number == 1 else ("traces", "them")
+    return f"note: {number} sub-agent {many} not graded; --sub-agents grades {them} too"
+
+
+def _nothing_graded(
+    graded: Sequence[Graded], paths: Sequence[str], plan: GradingPlan, n_left_out: int
+) -> int:
+    if n_left_out:
+        complain(_left_out(n_left_out))
+    elif not graded:
+        wanted = "" if plan.trace_id is None else f" with the id {plan.trace_id!r}"
+        complain(f"no traces{wanted} in {', '.join(map(repr, paths))}")
     for item in graded[:_MOST_PROBLEMS]:
         complain(item.problem or "not graded")
     if len(graded) > _MOST_PROBLEMS:
@@ -123,10 +149,11 @@ def _nothing_graded(graded: Sequence[Graded], paths: Sequence[str]) -> int:
 def _mention_foreign_tasks(graded: Sequence[Graded], spec: Path | None) -> None:
     foreign = [item.foreign_task for item in graded if item.foreign_task is not None]
     if foreign:
-        many = "1 trace names" if len(foreign) == 1 else f"{len(foreign)} traces name"
+        many = "1 trace is" if len(foreign) == 1 else f"{len(foreign)} traces are"
+        such_as = "" if len(set(foreign)) == 1 else "such as "
         complain(
-            f"note: {many} another task than {str(spec)!r}, such as {foreign[0]!r}; "
-            "graded by it all the same"
+            f"note: {many} of another task ({such_as}{foreign[0]!r}) than the one in "
+            f"{str(spec)!r}; graded by it all the same"
         )
 
 

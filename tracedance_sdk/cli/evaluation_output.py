@@ -61,19 +61,30 @@ def write_file(path: Path, data: bytes) -> None:
         raise UnreadableFile(f"{str(path)!r} cannot be written: {error.strerror}") from error
 
 
-def write_results(folder: Path, graded: Sequence[Graded], plan: GradingPlan) -> None:
+def write_results(
+    folder: Path, graded: Sequence[Graded], plan: GradingPlan, *, n_sub_agents: int = 0
+) -> None:
     """Write a result set.
+
+    Args:
+        folder: Where to.
+        graded: What was graded.
+        plan: How.
+        n_sub_agents: How many traces of sub-agents were left out.
 
     Raises:
         TraceDanceError: The folder cannot be written, or holds other things.
     """
     reports = [item.report for item in graded if item.report is not None]
+    exclusions = Counter("not graded" for item in graded if item.report is None)
+    if n_sub_agents:
+        exclusions["sub-agent"] = n_sub_agents
     manifest = {
         "command": "evaluate",
         "versions": {"tracedance-sdk": version("tracedance-sdk")},
         "specs": dict(sorted({(r.task_id or "", r.spec_hash) for r in reports})),
         "judge": plan.judge,
-        "exclusions": dict(Counter("not graded" for item in graded if item.report is None)),
+        "exclusions": dict(exclusions),
     }
     with ResultSetWriter(folder, manifest=manifest) as writer:
         for item in graded:

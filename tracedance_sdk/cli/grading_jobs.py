@@ -9,9 +9,9 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from tracedance_sdk.cli.choosing import is_chosen, part_names
 from tracedance_sdk.errors import InvalidOption, TraceDanceError
 from tracedance_sdk.formats import (
-    Collected,
     Collector,
     TraceSource,
     collect_source,
@@ -41,11 +41,15 @@ class GradingPlan(NamedTuple):
         spec: File of the specification that every trace is graded against.
         tasks: Folder of specifications, found by the traces' task ids, when there is no `spec`.
         judge: ``none``, ``heuristic``, or ``recorded:FILE``.
+        trace_id: Grade only the trace whose id starts so, or is so at its source.
+        has_sub_agents: Grade the traces of sub-agents too.
     """
 
     spec: Path | None
     tasks: Path | None
     judge: str = "none"
+    trace_id: str | None = None
+    has_sub_agents: bool = False
 
 
 class Graded(NamedTuple):
@@ -75,9 +79,22 @@ class Graded(NamedTuple):
         return Verdict.ERROR if self.report is None else self.report.verdict
 
 
-class GradingTools(NamedTuple):
-    """What a plan names, opened."""
+class SourceGrades(NamedTuple):
+    """What came of one source.
 
+    Attributes:
+        graded: One for each trace, and for each problem.
+        n_sub_agents: How many traces of sub-agents were left out.
+    """
+
+    graded: list[Graded]
+    n_sub_agents: int = 0
+
+
+class GradingTools(NamedTuple):
+    """A plan, with what it names opened."""
+
+    plan: GradingPlan
     spec_of: Callable[[Trace], TaskSpec]
     judge: Judge | None
     collectors: tuple[Collector, ...]
@@ -89,22 +106,35 @@ def open_plan(plan: GradingPlan) -> GradingTools:
     Raises:
         TraceDanceError: A specification, a folder of them, or a judge that cannot be used.
     """
-    return GradingTools(_open_specs(plan), _open_judge(plan.judge), load_collectors())
+    return GradingTools(plan, _open_specs(plan), _open_judge(plan.judge), load_collectors())
 
 
-def grade_source(tools: GradingTools, source: TraceSource) -> list[Graded]:
-    """Grade every trace of one source."""
+def grade_source(tools: GradingTools, source: TraceSource) -> SourceGrades:
+    """Grade the traces of one source.
+
+    A sub-agent's trace is left out unless the plan asks for it, or it is all that a file holds
+    which the user named: the task is its parent's.
+    """
     found = list(collect_source(source, collectors=tools.collectors))
-    several = sum(item.trace is not None for item in found) > 1
-    names = _part_names(found)
-    return [
-        _graded(item, names[place] if several else None, tools) for place, item in enumerate(found)
-    ]
+    traces = [item.trace for item in found if item.trace is not None]
+    wanted = traces
+    asked_for = tools.plan.has_sub_agents or tools.plan.trace_id is not None
+    if not asked_for and not (source.is_named and len(traces) == 1):
+        wanted = [trace for trace in traces if trace.parent is None]
+    names = dict(zip(map(id, wanted), part_names(wanted), strict=True))
+    graded = []
+    for item in found:
+        if item.trace is None:
+            graded.append(_not_graded(item.path, None, str(item.problem)))
+        elif id(item.trace) in names and is_chosen(item.trace, tools.plan.trace_id):
+            part = names[id(item.trace)] if len(wanted) > 1 else None
+            graded.append(_graded(item.path, item.trace, part, tools))
+    return SourceGrades(graded, len(traces) - len(wanted))
 
 
 def grade_in_processes(
     plan: GradingPlan, sources: Sequence[TraceSource], *, jobs: int
-) -> Iterator[list[Graded]]:
+) -> Iterator[SourceGrades]:
     """Yield what `grade_source` gives for each source, in their order, from several processes.
 
     Args:
@@ -134,22 +164,19 @@ def _open_in_worker(plan: GradingPlan) -> None:
     _worker_tools.append(open_plan(plan))
 
 
-def _grade_in_worker(source: TraceSource) -> list[Graded]:
+def _grade_in_worker(source: TraceSource) -> SourceGrades:
     return grade_source(_worker_tools[0], source)
 
 
-def _graded(item: Collected, part: str | None, tools: GradingTools) -> Graded:
-    trace = item.trace
-    if trace is None:
-        return _not_graded(item.path, None, str(item.problem))
+def _graded(path: Path, trace: Trace, part: str | None, tools: GradingTools) -> Graded:
     try:
         spec = tools.spec_of(trace)
         report = evaluate(trace, spec, judge=tools.judge)
     except TraceDanceError as error:
-        return _not_graded(item.path, part, str(error), trace)
-    rows = rows_of(report, trace=trace, instance_id=_instance(item.path, part))
+        return _not_graded(path, part, str(error), trace)
+    rows = rows_of(report, trace=trace, instance_id=_instance(path, part))
     return Graded(
-        path=item.path,
+        path=path,
         part=part,
         report=report,
         problem=None,
@@ -175,18 +202,6 @@ def _not_graded(path: Path, part: str | None, problem: str, trace: Trace | None 
 
 def _instance(path: Path, part: str | None) -> str:
     return str(path) if part is None else f"{path}#{part}"
-
-
-def _part_names(found: Sequence[Collected]) -> list[str]:
-    """Name the traces of a source: by the source's own ids, else by the start of ours."""
-    traces = [item.trace for item in found]
-    own = [trace.source.native_id if trace and trace.source else None for trace in traces]
-    ours = [trace.id[:8] if trace else None for trace in traces]
-    for names in (own, ours):
-        known = [name for name in names if name]
-        if len(known) == len(set(known)) == sum(trace is not None for trace in traces):
-            return [name or "unread" for name in names]
-    return [str(number) for number in range(1, len(found) + 1)]
 
 
 def _open_judge(word: str) -> Judge | None:

@@ -23,13 +23,13 @@ def show(paths: tuple[Path, ...], full: bool, trace_id: str | None) -> int:
     """
     from tracedance_sdk.cli.choosing import is_chosen
     from tracedance_sdk.cli.complaints import complain
+    from tracedance_sdk.cli.sources import collect_traces
     from tracedance_sdk.errors import InvalidOption
-    from tracedance_sdk.formats import collect_paths
     from tracedance_sdk.report import print_trace, report_console
 
     console = report_console()
     shown = broken = 0
-    for found in collect_paths(paths):
+    for found in collect_traces(paths):
         if found.trace is None:
             broken += 1
             complain(str(found.problem))

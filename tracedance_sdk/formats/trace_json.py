@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import os
 import secrets
 from pathlib import Path
+from typing import Final
 
-from tracedance_sdk.errors import InvalidTrace, UnreadableFile
+from tracedance_sdk.errors import InvalidJSON, InvalidTrace, UnreadableFile
 from tracedance_sdk.formats.opening import read_document
 from tracedance_sdk.formats.traceeval import is_traceeval, trace_from_traceeval
 from tracedance_sdk.trace import (
@@ -19,6 +21,12 @@ from tracedance_sdk.trace import (
     decode,
     encode_json,
     parse_json,
+    require_trace,
+)
+
+_OTHERS: Final = (
+    "'tracedance evaluate' and 'tracedance show' read it, and in Python "
+    "tracedance_sdk.formats.collect_paths([path])"
 )
 
 
@@ -47,7 +55,13 @@ def load_trace(source: str | os.PathLike[str] | bytes) -> Trace:
         data, where = source, "trace"
     else:
         data, where = read_document(source), os.fspath(source)
-    document = parse_json(data, where=where, unique_keys=True, max_depth=MAX_TRACE_DEPTH)
+    try:
+        document = parse_json(data, where=where, unique_keys=True, max_depth=MAX_TRACE_DEPTH)
+    except InvalidJSON:
+        if _is_line_based(data):
+            what = f"it holds one document a line, and load_trace reads one trace; {_OTHERS}"
+            raise InvalidJSON(f"{where}: {what}") from None
+        raise
     return trace_from_document(document, where=where)
 
 
@@ -62,6 +76,8 @@ def trace_from_document(document: Json, *, where: str = "trace") -> Trace:
         return decode(document, where=where)
     if is_traceeval(document):
         return trace_from_traceeval(document, where=where)
+    if _is_conversation(document):
+        raise InvalidTrace(f"{where}: a conversation, not a trace file; {_OTHERS}")
     kind = "no 'format'" if isinstance(document, dict) else f"a {type(document).__name__}"
     expected = f"an object with 'format': {FORMAT!r}, or TraceEval's fields"
     raise InvalidTrace(f"{where}: not a trace: {kind}; expected {expected}")
@@ -72,9 +88,11 @@ def save_trace(trace: Trace, path: str | os.PathLike[str]) -> None:
 
     Args:
         trace: Any trace.
-        path: Where to; a name that ends in ``.gz`` is written compressed.
+        path: Where to; a name that ends in ``.gz`` is written compressed. Folders that are
+            missing are made.
 
     Raises:
+        InvalidOption: `trace` is no trace.
         InvalidTrace: The trace holds a value that is not JSON; nothing is written.
         UnreadableFile: The file cannot be written.
 
@@ -86,17 +104,23 @@ def save_trace(trace: Trace, path: str | os.PathLike[str]) -> None:
         >>> load_trace(path).id
         'run-1'
     """
-    data = encode_json(trace) + b"\n"
+    data = encode_json(require_trace(trace)) + b"\n"
     if os.fspath(path).endswith(".gz"):
         data = gzip.compress(data, mtime=0)
     try:
         _replace(Path(os.path.realpath(path)), data)
     except (OSError, ValueError) as error:
-        raise UnreadableFile(f"{os.fspath(path)!r} cannot be written: {error}") from error
+        reason = getattr(error, "strerror", None) or error
+        # The name of the draft, which the error has, would only mislead.
+        raise UnreadableFile(f"{os.fspath(path)!r} cannot be written: {reason}") from None
 
 
 def _replace(target: Path, data: bytes) -> None:
     draft = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from error
     try:
         with draft.open("xb") as stream:
             stream.write(data)
@@ -107,3 +131,23 @@ def _replace(target: Path, data: bytes) -> None:
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
         raise
+
+
+def _is_conversation(document: Json) -> bool:
+    """Whether a document is messages, or an object or a list of objects that hold some."""
+    while isinstance(document, list) and document:
+        document = document[0]
+    return isinstance(document, dict) and (
+        {"role", "content"} <= document.keys()
+        or any(isinstance(document.get(key), list) for key in ("messages", "traj", "trajectory"))
+    )
+
+
+def _is_line_based(data: bytes) -> bool:
+    first, _, rest = data.lstrip().partition(b"\n")
+    if not rest.strip():
+        return False
+    try:
+        return isinstance(parse_json(first, where="line"), (dict, list))
+    except InvalidJSON:
+        return False

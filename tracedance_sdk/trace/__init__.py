@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         path_text,
     )
     from tracedance_sdk.trace.fidelity import KINDS, assess, note
+    from tracedance_sdk.trace.given import require_trace
     from tracedance_sdk.trace.markers import (
         MASK,
         UNKNOWN,
@@ -156,6 +157,7 @@ __all__ = [
     "plain",
     "random_trace_id",
     "read_bytes",
+    "require_trace",
     "same_json",
     "same_scalar",
     "source_digest",
@@ -171,6 +173,7 @@ __getattr__, __dir__ = lazy_face(
         "digest": ("content_hash", "imported_trace_id", "random_trace_id", "source_digest"),
         "document": ("build", "decode", "encode", "encode_json", "invalid_trace", "path_text"),
         "fidelity": ("KINDS", "assess", "note"),
+        "given": ("require_trace",),
         "markers": (
             "MASK",
             "UNKNOWN",
