@@ -226,6 +226,9 @@ SAID: dict[str, list[str]] = {
         "assert login(password='test')",
         "secret: 'secret'",
         "PASSWORD=test",
+        "SECRET_KEY = 'test-secret-key'",
+        'API_KEY="dummy-key-for-testing" SECRET_KEY=fake_secret_key',
+        "Set-Cookie: sessionid=; expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=0; Path=/a1",
         '{"password": "Password", "password_label": "Password:", "api_key": "API key"}',
     ],
     "hashes by name": [

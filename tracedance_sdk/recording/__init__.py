@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.recording.configuration import configure
     from tracedance_sdk.recording.environments import Environment
     from tracedance_sdk.recording.flushing import flush
+    from tracedance_sdk.recording.pseudonyms import redaction_key
     from tracedance_sdk.recording.recorder import TraceRecorder
     from tracedance_sdk.recording.redaction import Redactor, SecretRedactor
     from tracedance_sdk.recording.state import state_source
@@ -33,6 +34,7 @@ __all__ = [
     "configure",
     "flush",
     "freeze",
+    "redaction_key",
     "state_source",
     "tool",
 ]
@@ -46,6 +48,7 @@ __getattr__, __dir__ = lazy_face(
         "configuration": ("configure",),
         "environments": ("Environment",),
         "flushing": ("flush",),
+        "pseudonyms": ("redaction_key",),
         "recorder": ("TraceRecorder",),
         "redaction": ("Redactor", "SecretRedactor"),
         "state": ("state_source",),

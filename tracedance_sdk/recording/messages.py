@@ -83,6 +83,7 @@ def masked_turn(turn: Turn, mask: Callable[[Json], Json]) -> Turn:
             "content": tuple(_masked_part(part, mask) for part in turn.content),
             "calls": tuple(_masked_call(call, mask) for call in turn.calls),
             "settings": _masked_settings(turn.settings, mask),
+            "name": None if turn.name is None else str(mask(turn.name)),
         }
     )
 

@@ -11,6 +11,7 @@ from tracedance_sdk.journal import INTERNAL, Attributes, EventRecord, Link
 from tracedance_sdk.otel import RUN_START, run_attributes
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.identifiers import new_span_id, new_trace_id
+from tracedance_sdk.recording.masked_descriptions import masked_description
 from tracedance_sdk.recording.pipeline import Pipeline
 from tracedance_sdk.recording.plans import Description
 from tracedance_sdk.recording.runs import Identity, Run
@@ -46,6 +47,7 @@ def open_run(
     start_ns = time_ns()
     trace_id = new_trace_id()
     faults: Counter[str] = Counter()
+    description = masked_description(description, pipeline.redact, faults=faults)
     about = run_attributes(trace_id=trace_id, agent_name=description.agent)
     span: Any = None
     if spans is not None:

@@ -22,6 +22,16 @@ _TRIVIAL: Final = frozenset(
     b" passphrase username user yes no on off ~ - . api_key apikey api-key".split()
 )
 """What people write where no secret is; in lower case."""
+_MADE_UP: Final = frozenset(
+    b"test tests testing fake dummy example sample mock placeholder".split()
+)
+_MEANINGLESS: Final = _MADE_UP | frozenset(
+    b"a api for key my not only password real secret some string the this token value".split()
+)
+"""Words of values such as ``dummy-secret-key-for-testing``."""
+_COOKIE_FIELDS: Final = frozenset(
+    b"domain expires max-age partitioned path priority samesite".split()
+)
 _FILLING: Final = frozenset(b"xX*.0-_")
 _MASKS: Final = re.compile(rb"(?:\[MASKED:[A-Za-z0-9_.-]{1,40}:[0-9a-f]{0,16}\])+\Z")
 _BASE64: Final = re.compile(rb"[A-Za-z0-9+/]{40}\Z")
@@ -44,7 +54,9 @@ def looks_right(look: str, secret: bytes) -> bool:
     """Whether a secret passes the test of its pattern's row, and is not one letter all over."""
     if look == "literal":
         return not is_placeholder(secret)
-    if len(set(secret[-16:])) == 1 or not set(secret[-16:]) - _FILLING:
+    # What follows a token may be one letter all over; what follows its prefix is random.
+    inside = set(secret[8:24] if len(secret) > 24 else secret[-16:])
+    if len(inside) == 1 or inside <= _FILLING:
         return False
     if look == "mixed":
         return any(map(_has_both, _MIXED_RUN.findall(secret))) or (
@@ -87,7 +99,13 @@ def is_placeholder(secret: bytes) -> bool:
         _MASKS.match(secret) is not None
         or _PLACEHOLDER.match(secret) is not None
         or (len(secret) < 16 and secret.lower().rstrip(b":") in _TRIVIAL)
+        or _is_made_up(secret)
     )
+
+
+def _is_made_up(secret: bytes) -> bool:
+    words = set(re.split(rb"[-_ .]", secret.lower())) if len(secret) < 48 else set()
+    return bool(words & _MADE_UP) and words <= _MEANINGLESS
 
 
 def is_code(value: bytes, *, is_variable: bool) -> bool:
@@ -132,10 +150,20 @@ def is_named_secret(
         )
     if re.search(rb"\s", secret) and not (b"=" in secret and (scheme or kind == "cookie")):
         return False
+    if kind == "cookie":
+        secret = _cookie_values(secret)
     least = 8 if quoted or scheme else 12
     if len(secret) < least or (not quoted and not _is_no_name(secret)):
         return False
     return _has_both(secret) or (len(secret) >= 20 and _is_varied(secret))
+
+
+def _cookie_values(line: bytes) -> bytes:
+    """Return what a line of cookies sets, without when and where it holds."""
+    if b"=" not in line:
+        return line
+    pairs = [field.strip().partition(b"=") for field in line.split(b";")]
+    return b" ".join(value for name, _, value in pairs if name.lower() not in _COOKIE_FIELDS)
 
 
 def scheme_length(value: bytes) -> int:
