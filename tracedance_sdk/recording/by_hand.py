@@ -13,6 +13,7 @@ from tracedance_sdk.recording.failures import Failure
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.reentry import survive_closing
 from tracedance_sdk.recording.scopes import Tokens, scope_in
+from tracedance_sdk.recording.spellings import code_number, words_of
 from tracedance_sdk.recording.values import freeze
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class HandCall:
         name: str,
         arguments: object,
         *,
-        call_id: str | None,
+        call_id: str | int | None,
         requested_by: RequestedBy,
     ) -> None:
         self._run = run
@@ -66,7 +67,9 @@ class HandCall:
 
     def fail(self, error_type: str, message: str = "") -> None:
         """Record that the tool reported a failure, without raising anything."""
-        self._failure = Failure(error_type, message, interrupted=False)
+        faults = self._run.faults
+        kind = words_of(error_type, faults) or "Failed"
+        self._failure = Failure(kind, words_of(message, faults), interrupted=False)
 
     def __enter__(self) -> Self:
         if self._call is not None:
@@ -130,7 +133,7 @@ class HandCall:
             self._content,
             ok=self._failure is None,
             failure=self._failure,
-            truncated=self.truncated,
-            exit_code=self.exit_code,
+            truncated=self.truncated is True,
+            exit_code=code_number(self.exit_code, self._run.faults),
             clock=perf_counter_ns(),
         )

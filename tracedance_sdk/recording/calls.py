@@ -14,6 +14,7 @@ from tracedance_sdk.recording.failures import Failure, describe
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.identifiers import new_span_id
 from tracedance_sdk.recording.scopes import Scope
+from tracedance_sdk.recording.spellings import id_text, name_text
 from tracedance_sdk.recording.values import freeze
 from tracedance_sdk.trace import call_key
 
@@ -197,7 +198,7 @@ def start_call(
     arguments: object,
     *,
     form: type[C],
-    call_id: str | None = None,
+    call_id: str | int | None = None,
     requested_by: RequestedBy = "agent",
 ) -> C:
     """Freeze the arguments, put the start of the call on record and return the open call.
@@ -206,11 +207,12 @@ def start_call(
         scope: Where it is made. A call made inside another one is requested by ``tool``.
         name: The tool.
         arguments: By name, as passed.
-        call_id: When the caller knows it.
+        call_id: When the caller knows it; an integer becomes text.
         requested_by: Who asked for a call made in the run itself.
         form: What sort of open call to make.
     """
     run = scope.run
+    name, call_id = name_text(name, run.faults), id_text(call_id, run.faults)
     data = freeze(arguments)
     if scope.call_id is not None and scope.turn is not None:
         by, place = "tool", run.ledger.place_inside(scope.turn, call_id)

@@ -70,9 +70,12 @@ def describe_run(
     name = agent if isinstance(agent, str) else getattr(agent, "name", None)
     if not isinstance(name, str):
         raise InvalidOption(f"agent={agent!r} is neither a name nor an Agent")
+    version = getattr(agent, "version", None)
+    if version is not None and not isinstance(version, str):
+        raise InvalidOption(f"version={version!r} of the agent is no text")
     return Description(
         agent=name,
-        version=getattr(agent, "version", None),
+        version=version,
         tools=_definitions(tools),
         metadata=dict(metadata or {}),
         task_id=texts.get("task_id"),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
+from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.recording.by_hand import HandCall
 from tracedance_sdk.recording.environments import execute_action
 from tracedance_sdk.recording.lives import Life
@@ -181,7 +182,7 @@ class TraceRecorder:
         name: str,
         arguments: object = None,
         *,
-        id: str | None = None,  # noqa: A002  # the word of the trace model
+        id: str | int | None = None,  # noqa: A002  # the word of the trace model
         requested_by: RequestedBy = "agent",
     ) -> HandCall:
         """Return a call to be recorded by hand, in a ``with`` or ``async with`` statement.
@@ -189,12 +190,15 @@ class TraceRecorder:
         Args:
             name: The tool.
             arguments: By name; None means no arguments.
-            id: The id under which the model asked for it, where known.
+            id: The id under which the model asked for it, where known; an integer becomes text.
             requested_by: ``user`` for a simulated user's call.
 
         Raises:
             RecorderError: The recorder is not open.
+            InvalidOption: `requested_by` is another word.
         """
+        if requested_by not in ("agent", "user"):
+            raise InvalidOption(f"requested_by={requested_by!r} is neither 'agent' nor 'user'")
         given = {} if arguments is None else arguments
         return HandCall(self._life.current, name, given, call_id=id, requested_by=requested_by)
 
