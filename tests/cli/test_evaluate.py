@@ -286,7 +286,8 @@ def test_a_very_large_trace_is_graded(work: Path, tracedance: Tracedance) -> Non
         pytest.param(
             ("task.yaml", "--spec", "task.yaml"),
             "task.yaml: no collector recognises this file "
-            "(journal, openai_chat, tau_bench, trace_json, traceeval)",
+            "(journal, openai_chat, tau_bench, trace_json, traceeval): "
+            "not JSON: Expecting value (line 1, column 1)",
             id="no-trace",
         ),
         pytest.param(("empty", "--spec", "task.yaml"), "no traces in 'empty'", id="empty-folder"),

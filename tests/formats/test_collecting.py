@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import logging
 import os
+import re
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -62,6 +63,8 @@ class FaultyCollector:
 
 
 READERS = (LineCollector(), FolderCollector())
+UNKNOWN = "no collector recognises this file (lines, folders)"
+NO_TEXT = "not UTF-8 text (UTF-16, UTF-32 or binary); save it as UTF-8"
 
 
 def found(*paths: Path, root: Path) -> list[tuple[str, str]]:
@@ -106,7 +109,7 @@ def test_one_bad_file_does_not_stop_the_rest(tmp_path: Path) -> None:
     (tmp_path / "7").write_text("! g")
     six = f"{str(tmp_path / '6.json.gz')!r} is a damaged gzip file"
     results = found(tmp_path, tmp_path / "none", root=tmp_path)
-    assert [(path, text.partition(": Comp")[0]) for path, text in results] == [
+    assert [(path, re.sub(": (Comp|Expecting).*", "", text)) for path, text in results] == [
         ("1", "a"),
         ("2", "b"),
         ("2", "! collector 'lines' failed: RuntimeError: a fault of its own"),
@@ -114,7 +117,7 @@ def test_one_bad_file_does_not_stop_the_rest(tmp_path: Path) -> None:
         ("3", f"! {tmp_path / '3'} is damaged"),
         ("4", "! odd"),
         ("4", "e"),
-        ("5.json", "! no collector recognises this file (lines, folders)"),
+        ("5.json", f"! {UNKNOWN}: not JSON"),
         ("6.json.gz", f"! {six}"),
         ("7", "g"),
         ("none", f"! {str(tmp_path / 'none')!r} does not exist"),
@@ -125,7 +128,43 @@ def test_an_unknown_file_is_a_problem_where_it_was_named(tmp_path: Path) -> None
     (tmp_path / "notes.txt").write_text("hello")
     assert found(tmp_path, root=tmp_path) == []
     ((_, problem),) = found(tmp_path / "notes.txt", root=tmp_path)
-    assert problem == "! no collector recognises this file (lines, folders)"
+    assert problem == f"! {UNKNOWN}: not JSON: Expecting value (line 1, column 1)"
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        pytest.param(b"", "it is empty", id="empty"),
+        pytest.param(b" \n\t\r\n", "only white space", id="blank"),
+        pytest.param(b"\xef\xbb\xbf", "only white space", id="a byte order mark"),
+        pytest.param(b" " * 300_000, "only white space", id="blank and long"),
+        pytest.param(
+            gzip.compress(b" " * 20_000_000),
+            "only white space in its first 8,388,608 bytes",
+            id="a packed bomb of spaces",
+        ),
+        pytest.param(b"\0" * 100, NO_TEXT, id="NUL"),
+        pytest.param('{"a": 1}'.encode("utf-16"), NO_TEXT, id="UTF-16"),
+        pytest.param('{"a": 1}'.encode("utf-16-le"), NO_TEXT, id="UTF-16 without a mark"),
+        pytest.param('{"a": 1}'.encode("utf-32-be"), NO_TEXT, id="UTF-32"),
+        pytest.param(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", NO_TEXT, id="binary"),
+        pytest.param(b'{"a": "\xe9"}', "not UTF-8 at byte 7", id="Latin-1"),
+        pytest.param(b'{\n "a": ]', "not JSON: Expecting value (line 2, column 7)", id="not JSON"),
+        pytest.param(b"[" * 5000, "nested deeper than 240 levels", id="deep"),
+        pytest.param(b"[" * 300 + b"]" * 300, "nested deeper than 240 levels", id="deep and whole"),
+        pytest.param(b'{"a": 1}', "JSON, but of no shape that they know", id="JSON"),
+        pytest.param(b'\n{"a": 1}\n{"b": 2}\n', "JSON, but of no shape that they know", id="lines"),
+        pytest.param(
+            b'{"a": "' + b"x" * 9_000_000 + b'"}',
+            "nothing that they know in its first 8,388,608 bytes",
+            id="long",
+        ),
+    ],
+)
+def test_an_unknown_file_is_told_why_in_one_line(tmp_path: Path, data: bytes, why: str) -> None:
+    (tmp_path / "a.json").write_bytes(data)
+    ((_, problem),) = found(tmp_path, root=tmp_path)
+    assert problem == f"! {UNKNOWN}: {why}"
 
 
 def test_a_folder_can_be_one_source_and_other_files_in_it_are_read_too(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from tracedance_sdk.formats import (
     documents,
     opening,
     peek,
+    peeking,
     read_document,
     read_head,
 )
@@ -129,3 +132,49 @@ def test_a_cut_document_shows_some_of_its_fields(value: Any, end: int) -> None:
 )
 def test_anything_can_be_looked_at(data: bytes) -> None:
     assert peek(data).keys == frozenset()
+
+
+LONG = 300_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(b'{"a":"' + b'\\"' * LONG, id="escaped quotes, cut"),
+        pytest.param(b'{"a":"' + b'\\"' * LONG + b'"}', id="escaped quotes, whole"),
+        pytest.param(b'{"a":"' + b"\\" * (2 * LONG + 1), id="backslashes, cut in an escape"),
+        pytest.param(b'{"' + b"a" * 2 * LONG, id="an open string"),
+        pytest.param(b'{"a" ' + b" " * 2 * LONG, id="spaces"),
+        pytest.param(b'{"a":' + b"[" * LONG, id="lists"),
+        pytest.param(b"[" * 2 * LONG, id="lists only"),
+        pytest.param(b'{"a":["' + b'x\\"","' * (LONG // 4), id="many texts"),
+    ],
+)
+def test_looking_takes_time_in_proportion_to_the_bytes(text: bytes) -> None:
+    def seconds(data: bytes) -> float:
+        best = math.inf
+        for _ in range(3):
+            peeking.forget_peeked()
+            start = time.process_time()
+            peek(data)
+            best = min(best, time.process_time() - start)
+        return best
+
+    short, long = seconds(text[: len(text) // 16]), seconds(text)
+    # In proportion it is 16 times as much, by the square 256 times; the addend is for the clock.
+    assert long < 64 * short + 0.05
+
+
+def test_text_inside_an_open_string_is_no_field() -> None:
+    inner = json.dumps(json.dumps({"role": "user", "content": [{"b": 1}]}))
+    data = f'{{"first": 1, "second": {inner}, "third": 3}}'.encode()
+    assert peek(data).keys == {"first", "second", "third"}
+    end = data.index(b"content")
+    assert peek(data[:end]).keys == {"first", "second"}
+    assert peek(data[: data.index(b"\\") + 1]).keys == {"first", "second"}
+
+
+def test_a_file_is_looked_at_once_however_many_ask() -> None:
+    head = b'{"a": 1}'
+    peeking.forget_peeked()
+    assert peek(head) is peek(head)

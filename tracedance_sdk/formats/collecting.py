@@ -14,11 +14,16 @@ from typing import Final, NamedTuple
 
 from tracedance_sdk.errors import TraceDanceError, UnreadableFile
 from tracedance_sdk.formats.importing import Collected, Collector, ImportProblem
-from tracedance_sdk.formats.opening import HEAD_BYTES, MAX_UNPACKED_BYTES, read_head
+from tracedance_sdk.formats.opening import HEAD_BYTES, read_head
+from tracedance_sdk.formats.peeking import forget_peeked
+from tracedance_sdk.formats.unrecognised import why_unrecognised
 from tracedance_sdk.trace import MAX_FILE_BYTES, Trace, check_file
 
 GROUP: Final = "tracedance.collectors"
 """The entry point group of collectors."""
+
+MOST_PEEKED_BYTES: Final = 8 * 1024**2
+"""How much of a file named like JSON is looked at when its first bytes do not tell what it is."""
 
 _LIKELY: Final = {".json", ".jsonl", ".ndjson"}
 _logger = logging.getLogger(__name__)
@@ -147,33 +152,40 @@ def _collect(
     path: Path, readers: Sequence[Collector], *, is_named: bool, limit: int
 ) -> Iterator[Collected]:
     try:
-        reader = _reader_of(path, readers, limit)
+        reader, why_not = _reader_of(path, readers, limit)
     except TraceDanceError as error:
         if is_named or _is_likely(path):
             yield Collected(path, None, ImportProblem(str(path), str(error)))
         return
+    finally:
+        forget_peeked()
     if reader is None:
         if is_named or _is_likely(path):
             names = ", ".join(item.name for item in readers) or "none is installed"
-            reason = f"no collector recognises this file ({names})"
+            reason = f"no collector recognises this file ({names}): {why_not}"
             yield Collected(path, None, ImportProblem(str(path), reason))
         return
     for found in _guarded(reader, path):
         yield Collected(path, reader.name, found)
 
 
-def _reader_of(path: Path, readers: Sequence[Collector], limit: int) -> Collector | None:
-    """Return who reads a source: by its first bytes, else by as much as may be held at once."""
+def _reader_of(
+    path: Path, readers: Sequence[Collector], limit: int
+) -> tuple[Collector | None, str]:
+    """Return who reads a source, by its first bytes or some more; or None and why not."""
     if path.is_dir():
         _check_folder(path)
-        return next((reader for reader in readers if _sniffs(reader, path, b"")), None)
+        return next((reader for reader in readers if _sniffs(reader, path, b"")), None), "a folder"
     check_file(path, limit=limit)
-    head = read_head(path)
+    size = HEAD_BYTES
+    head = read_head(path, size)
     reader = next((item for item in readers if _sniffs(item, path, head)), None)
-    if reader is None and len(head) == HEAD_BYTES and _is_likely(path):
-        whole = read_head(path, MAX_UNPACKED_BYTES)
-        reader = next((item for item in readers if _sniffs(item, path, whole)), None)
-    return reader
+    if reader is None and len(head) == size and _is_likely(path):
+        size = MOST_PEEKED_BYTES
+        head = read_head(path, size)
+        reader = next((item for item in readers if _sniffs(item, path, head)), None)
+    why_not = "" if reader is not None else why_unrecognised(head, is_whole=len(head) < size)
+    return reader, why_not
 
 
 def _check_folder(path: Path) -> None:
