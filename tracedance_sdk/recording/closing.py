@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tracedance_sdk.journal import INTERNAL, SpanRecord
 from tracedance_sdk.otel import run_attributes, run_end_attributes
+from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.opening import tools_text
 from tracedance_sdk.recording.runs import Run
 from tracedance_sdk.recording.values import freeze
@@ -64,7 +65,9 @@ def root_span(
     if run.tools:
         # Decorated functions are known as tools once they have been called.
         known = run_attributes(
-            trace_id=identity.trace_id, agent_name=run.description.agent, tools=tools_text(run)
+            trace_id=identity.trace_id,
+            agent_name=run.description.agent,
+            tools=GUARD.attempt("tools", run.faults, tools_text, run),
         )
         attributes.update(known)
     return SpanRecord(

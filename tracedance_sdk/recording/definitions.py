@@ -45,7 +45,10 @@ def definitions_of(
     """
     listed = [_completed(definition, tools.get(definition.name)) for definition in given]
     names = {definition.name for definition in listed}
-    listed += [_defined(tool, faults) for name, tool in tools.items() if name not in names]
+    for name, tool in tools.items():
+        if name not in names:
+            defined = GUARD.attempt("tool", faults, _defined, tool, faults)
+            listed.append(defined or ToolDefinition(name=name))
     return tool_definitions(listed)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.recording.arguments import ArgumentPlan
 from tracedance_sdk.recording.calls import OpenCall, start_call
+from tracedance_sdk.recording.decorations import check_ignored, check_tool_options, ignored_names
 from tracedance_sdk.recording.dispatching import Dispatcher
 from tracedance_sdk.recording.driving import UNRECORDED, Operation
 from tracedance_sdk.recording.functions import is_decoratable, name_of
@@ -72,7 +73,7 @@ def tool(
             result is marked as truncated.
 
     Raises:
-        InvalidOption: `max_items` is negative, or `function` is not callable.
+        InvalidOption: An option that cannot be used, or `function` is not callable.
 
     Example:
         >>> @tool(effect="write", ignore=("session",))
@@ -98,12 +99,11 @@ class ToolDecoration:
         reduce: Reduce | None,
         max_items: int,
     ) -> None:
-        if max_items < 0:
-            raise InvalidOption(f"max_items={max_items!r} is negative; give 0 or more")
+        check_tool_options(name=name, effect=effect, kind=kind, reduce=reduce, max_items=max_items)
         self.name = name
         self.effect = effect
         self.kind = kind
-        self.ignore = (ignore,) if isinstance(ignore, str) else tuple(ignore)
+        self.ignore = ignored_names(ignore)
         self.reduce = reduce
         self.max_items = max_items
 
@@ -111,6 +111,8 @@ class ToolDecoration:
         """Return the recorded function."""
         if not is_decoratable(function):
             raise InvalidOption(f"{function!r} is not callable; put the decorator on a function")
+        if self.ignore:
+            check_ignored(function, self.ignore)
         return Recorded(function, Tool(self, function).run)
 
 
