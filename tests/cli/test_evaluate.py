@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -364,3 +365,24 @@ def test_a_task_file_that_would_run_code_runs_nothing(work: Path, tracedance: Tr
     assert ran.err.startswith("tracedance: evil.yaml: ")
     assert ran.err.count("\n") == 1
     assert not mark.exists()
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_file_names_that_are_not_utf8_cost_no_result(
+    work: Path, tracedance: Tracedance, jobs: str
+) -> None:
+    odd = work / "traces" / os.fsdecode(b"caf\xe9.json")
+    odd.write_bytes((work / "traces" / "efficient.json").read_bytes())
+    (work / "traces" / os.fsdecode(b"\xff.json")).write_text("no trace")
+    arguments = ("evaluate", "traces", "--spec", "task.yaml", "--jobs", jobs, "--json")
+    ran = tracedance(*arguments, "--out", "results", "--junit", "junit.xml")
+    assert ran.code == 1
+    rows = {row["name"]: row for row in json.loads(ran.out)["rows"]}
+    assert rows["caf\\udce9.json"]["verdict"] == "pass"
+    assert rows["\\udcff.json"]["problem"].startswith("traces/\\udcff.json: no collector")
+    read = read_results(work / "results").rows
+    assert {row.subject.instance_id for row in read} >= {
+        "traces/caf\\udce9.json",
+        "traces/\\udcff.json",
+    }
+    assert "caf\\udce9.json" in (work / "junit.xml").read_text(encoding="utf-8")

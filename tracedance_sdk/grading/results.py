@@ -34,7 +34,7 @@ from tracedance_sdk.errors import (
 )
 from tracedance_sdk.grading.report import Report
 from tracedance_sdk.grading.verdicts import Verdict
-from tracedance_sdk.trace import Json, Trace, invalid_trace, parse_json, read_bytes
+from tracedance_sdk.trace import Json, Trace, invalid_trace, parse_json, read_bytes, spelled_out
 
 FORMAT: Final = "tracedance.results"
 VERSION: Final = 1
@@ -307,7 +307,7 @@ def _model(trace: Trace) -> str | None:
 
 
 def _line(row: ResultRow) -> bytes:
-    return orjson.dumps(row.model_dump(mode="json", exclude_none=True)) + b"\n"
+    return orjson.dumps(spelled_out(row.model_dump(mode="json", exclude_none=True))) + b"\n"
 
 
 def _row(line: bytes, where: str) -> ResultRow:
@@ -351,7 +351,7 @@ def _replace(folder: Path, result: ResultSet) -> None:
     mark = secrets.token_hex(4)
     try:
         rows = _beside(folder / ROWS, mark, b"".join(map(_line, result.rows)))
-        text = orjson.dumps(result.manifest, option=orjson.OPT_INDENT_2) + b"\n"
+        text = orjson.dumps(spelled_out(result.manifest), option=orjson.OPT_INDENT_2) + b"\n"
         manifest = _beside(folder / MANIFEST, mark, text)
         (folder / MANIFEST).unlink(missing_ok=True)
         rows.replace(folder / ROWS)

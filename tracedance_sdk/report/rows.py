@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from tracedance_sdk.grading import Report, Verdict
+from tracedance_sdk.trace import spelled_out
 
 FORMAT: Final = "tracedance.evaluation"
 VERSION: Final = 1
@@ -66,10 +67,12 @@ def rows_document(rows: Iterable[Row]) -> dict[str, Any]:
 def document_text(document: dict[str, Any]) -> str:
     """Return a document as indented JSON in ASCII: for any encoding, with nothing to obey in it.
 
-    Keys are sorted, because their order may differ between a process and its children.
+    Keys are sorted, because their order may differ between a process and its children. What a
+    file's name has that is not UTF-8 stands in it as an escape.
     """
     option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS
-    return _NOT_ASCII.sub(_json_escape, orjson.dumps(document, option=option).decode())
+    text = orjson.dumps(spelled_out(document), option=option).decode()
+    return _NOT_ASCII.sub(_json_escape, text)
 
 
 def _json_escape(found: re.Match[str]) -> str:

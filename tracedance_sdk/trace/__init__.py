@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         invalid_trace,
         path_text,
     )
-    from tracedance_sdk.trace.fidelity import KINDS, assess, note
+    from tracedance_sdk.trace.fidelity import INCOMPLETE, KINDS, assess, note
     from tracedance_sdk.trace.given import require_trace
     from tracedance_sdk.trace.markers import (
         MASK,
@@ -85,10 +85,12 @@ if TYPE_CHECKING:
         parse_compact,
         parse_json,
         read_bytes,
+        spelled_out,
     )
 
 __all__ = [
     "FORMAT",
+    "INCOMPLETE",
     "KINDS",
     "MASK",
     "MAX_DEPTH",
@@ -161,6 +163,7 @@ __all__ = [
     "same_json",
     "same_scalar",
     "source_digest",
+    "spelled_out",
     "split",
     "type_stub",
 ]
@@ -172,7 +175,7 @@ __getattr__, __dir__ = lazy_face(
         "canonical": ("call_key", "canonical_json", "json_digest", "same_json", "same_scalar"),
         "digest": ("content_hash", "imported_trace_id", "random_trace_id", "source_digest"),
         "document": ("build", "decode", "encode", "encode_json", "invalid_trace", "path_text"),
-        "fidelity": ("KINDS", "assess", "note"),
+        "fidelity": ("INCOMPLETE", "KINDS", "assess", "note"),
         "given": ("require_trace",),
         "markers": (
             "MASK",
@@ -225,6 +228,7 @@ __getattr__, __dir__ = lazy_face(
             "parse_compact",
             "parse_json",
             "read_bytes",
+            "spelled_out",
         ),
     },
 )

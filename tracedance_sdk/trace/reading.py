@@ -299,14 +299,15 @@ def _without_surrogates(value: Json, text: str) -> Json:
     """Spell lone surrogates out as escapes: they cannot be written as UTF-8."""
     if not _SURROGATE.search(text):
         return value
-    return _spell(value)
+    return spelled_out(value)
 
 
-def _spell(value: Json) -> Json:
+def spelled_out(value: Json) -> Json:
+    """Return a JSON value with every lone surrogate as its escape, as UTF-8 cannot hold it."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, dict):
-        return {_spell(key): _spell(item) for key, item in value.items()}
+        return {spelled_out(key): spelled_out(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_spell(item) for item in value]
+        return [spelled_out(item) for item in value]
     return value
