@@ -289,7 +289,8 @@ def test_all_criteria_of_a_group_must_hold(outcomes: tuple[int, ...]) -> None:
     assert len(report.outcome.grades) == len(outcomes)
     if not outcomes:
         assert (report.outcome.verdict, report.outcome.reason) == (PASS, "not specified")
-        assert report.outcome.score == 1.0
+        assert report.outcome.score is None
+        assert report.to_dict()["dimensions"]["outcome"]["score"] is None
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from tests.grading.runs import FAILED, UNCLEAR, action, graded, run, texts
+from tests.grading.runs import CUT_OFF, FAILED, UNCLEAR, action, graded, run, texts
 from tracedance_sdk.grading import Verdict
 from tracedance_sdk.grading.sequences import assign
 from tracedance_sdk.trace import UNKNOWN
@@ -195,3 +195,16 @@ def _most(fits: list[list[bool]], row: int, taken: frozenset[int]) -> int:
     return max(
         [_most(fits, row + 1, taken)] + [1 + _most(fits, row + 1, taken | {c}) for c in choices]
     )
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_an_action_that_was_cut_off_may_not_have_been_done(in_order: bool) -> None:
+    cut_off = run("look_up", action("refund", result=CUT_OFF))
+    criterion = {"type": "required_actions", "actions": ["refund"], "in_order": in_order}
+    report = graded(cut_off, **criterion)
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert texts(report) == [
+        "whether refund happened cannot be told from what was recorded",
+    ]
+    tried_again = run(action("refund", result=CUT_OFF), "refund")
+    assert graded(tried_again, **criterion).verdict is Verdict.PASS

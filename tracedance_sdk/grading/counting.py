@@ -149,7 +149,9 @@ class Budget(Criterion):
                 text = f"{what} {at_least}{spent.least:g}; at most {limit:g} allowed"
                 yield Finding(run.evidence(text, expected=limit, found=spent.least))
             elif spent.most is None or spent.most > limit:
-                text = f"{what} was not recorded throughout; at most {limit:g} allowed"
+                were = "were" if what.endswith("s") and what != "duration_ms" else "was"
+                known = f"{what} {were} not recorded throughout"
+                text = f"{known}; at most {limit:g} allowed"
                 yield Finding(run.evidence(text, expected=limit), certain=False)
 
 

@@ -19,9 +19,9 @@ from tracedance_sdk.trace import MASK
 _MASKED: Final = re.compile(MASK.pattern, re.IGNORECASE)
 
 _NOWHERE: Final = {
-    "any": "in no reply",
-    "last": "not in the last reply",
-    "every": "not in every reply",
+    "any": "is in none of the {replies}",
+    "last": "is not in the last of the {replies}",
+    "every": "is not in every one of the {replies}",
 }
 
 Normalisation = Literal["remove_commas", "fold_case", "collapse_space"]
@@ -77,13 +77,15 @@ class Reply(Criterion):
             needle = self._normal(wanted)
             found = self._over([_contains(text, needle) for text in texts], lost=lost)
             if found is not True:
-                yield self._finding(run, f"the text {wanted!r}", found, wanted)
+                what = f"the text {wanted!r}"
+                yield self._finding(run, len(texts), what, found=found, expected=wanted)
         if self.regex is not None:
             regex = compile_regex(self.regex)
             found = self._over([_searches(regex, text) for text in texts], lost=lost)
             if found is not True:
                 what = f"the pattern {self.regex!r}"
-                yield self._finding(run, what, found, {"$regex": self.regex})
+                expected = {"$regex": self.regex}
+                yield self._finding(run, len(texts), what, found=found, expected=expected)
 
     def _over(self, answers: list[Answer], *, lost: bool) -> Answer:
         """Join the answers for single replies; where content was lost, nothing is excluded."""
@@ -106,11 +108,17 @@ class Reply(Criterion):
                 text = " ".join(text.split())
         return text
 
-    def _finding(self, run: RunView, what: str, found: Answer, expected: Any) -> Finding:
+    def _finding(
+        self, run: RunView, n_replies: int, what: str, *, found: Answer, expected: Any
+    ) -> Finding:
         if found is None:
-            text = f"whether {what} stands in the replies cannot be told: masked or not recorded"
+            text = f"whether {what} is in the replies cannot be told: masked or not recorded"
+        elif not n_replies:
+            text = f"{what} is in no reply: the agent gave none"
+        elif n_replies == 1:
+            text = f"{what} is not in the only reply"
         else:
-            text = f"{what} stands {_NOWHERE[self.replies]} of {len(run.replies)}"
+            text = f"{what} {_NOWHERE[self.replies].format(replies=f'{n_replies} replies')}"
         return Finding(run.evidence(text, expected=expected), found is False)
 
 

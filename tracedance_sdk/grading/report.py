@@ -23,7 +23,7 @@ class DimensionResult(NamedTuple):
 
     Attributes:
         verdict: The worst of the grades that decide.
-        score: 1.0 for pass, 0.0 for fail and critical, None for no answer.
+        score: 1.0 for pass, 0.0 for fail and critical, None for no answer or no criterion.
         reason: One line; ``not specified`` when there is no criterion.
         grades: One for each criterion, in the order of the specification.
     """
@@ -146,7 +146,7 @@ class Report(BaseModel):
         """Return one group of grades as a whole."""
         grades = tuple(grade for grade in self.grades if grade.dimension == name)
         if not grades:
-            return DimensionResult(name, Verdict.PASS, 1.0, NOT_SPECIFIED, ())
+            return DimensionResult(name, Verdict.PASS, None, NOT_SPECIFIED, ())
         verdict = worst(grade.verdict for grade in grades if grade.decides)
         decided = verdict not in (Verdict.ERROR, Verdict.INCONCLUSIVE)
         score = float(verdict is Verdict.PASS) if decided else None

@@ -17,13 +17,14 @@ from tracedance_sdk.grading.gating import Calibration, gated
 from tracedance_sdk.grading.grades import Dimension, Finding, Grade, Identity, error_grade, grade_of
 from tracedance_sdk.grading.judgement import Judge, ask_judge
 from tracedance_sdk.grading.loading import load_spec, read_spec
+from tracedance_sdk.grading.misspelt import misspelt
 from tracedance_sdk.grading.plugin_graders import Grader
 from tracedance_sdk.grading.registry import TaskRegistry
 from tracedance_sdk.grading.report import Report
 from tracedance_sdk.grading.run_view import RunView
 from tracedance_sdk.grading.spec import PluginCriterion, TaskSpec
 from tracedance_sdk.grading.verdicts import worst
-from tracedance_sdk.trace import UNKNOWN, Trace, assess
+from tracedance_sdk.trace import INCOMPLETE, UNKNOWN, Note, Trace, assess, require_trace
 
 Criteria = (
     TaskSpec
@@ -57,6 +58,7 @@ def evaluate(
         The report, with a grade for every criterion, also when graders fail.
 
     Raises:
+        InvalidOption: `trace` is no trace.
         InvalidSpec: The specification has problems; all are listed.
         UnreadableFile: The specification's file is missing or not permitted.
         UnknownTask: The registry holds nothing under the trace's task id.
@@ -70,7 +72,7 @@ def evaluate(
         >>> report.verdict
         <Verdict.PASS: 'pass'>
     """
-    plan = _plan(trace, spec)
+    plan = _plan(require_trace(trace), spec)
     work = _evaluated(trace, plan, judge, calibration)
     return _finish(work) if judge is not None or plan.may_wait else _immediate(work)
 
@@ -83,7 +85,8 @@ async def evaluate_async(
     calibration: Calibration | None = None,
 ) -> Report:
     """Grade one trace; see `evaluate`."""
-    return await _evaluated(trace, _plan(trace, spec), judge, calibration)
+    plan = _plan(require_trace(trace), spec)
+    return await _evaluated(trace, plan, judge, calibration)
 
 
 async def _evaluated(
@@ -94,7 +97,7 @@ async def _evaluated(
     grades: list[Grade] = []
     for name, dimension, criterion in task.listed():
         grades += await _graded(name, dimension, criterion, run)
-    notes: list[str] = []
+    notes = misspelt(task.mentions, trace)
     grades += _fitness(task, run) + _frame(task, run, notes)
     taken = {grade.criterion for grade in grades}
     for grader in plan.graders:
@@ -185,19 +188,27 @@ async def _graded(
 
 
 def _fitness(task: TaskSpec, run: RunView) -> list[Grade]:
-    if not task.requires:
-        return []
+    """Return the grade of the evidence itself, where it is asked for, or known to be incomplete."""
     fidelity = run.trace.fidelity
     if not fidelity.fit_for:
         fidelity = assess(run.trace, notes=fidelity.notes).fidelity
-    identity = Identity("fidelity", "fidelity")
+    texts = []
+    damage = [note for note in fidelity.notes if note.kind in INCOMPLETE]
+    if damage:
+        noted = "; ".join(f"{note.kind} x{note.count}{_at(note)}" for note in damage)
+        texts.append(f"records were lost or altered ({noted}); run tracedance verify on a journal")
+    noted = ", ".join(f"{note.kind} x{note.count}" for note in fidelity.notes) or "nothing noted"
     lacking = [item for item in task.requires if item not in fidelity.fit_for]
-    notes = ", ".join(f"{note.kind} x{note.count}" for note in fidelity.notes) or "nothing noted"
-    findings = [
-        Finding(run.evidence(f"the trace is not fit for {item} ({notes})"), certain=False)
-        for item in lacking
-    ]
+    texts += [f"the trace is not fit for {item} ({noted})" for item in lacking]
+    if not task.requires and not texts:
+        return []
+    findings = [Finding(run.evidence(text), certain=False) for text in texts]
+    identity = Identity("fidelity", "fidelity")
     return [grade_of(identity, findings, holds=f"fit for {', '.join(task.requires)}")]
+
+
+def _at(note: Note) -> str:
+    return f" at {', '.join(note.places)}" if note.places else ""
 
 
 def _frame(task: TaskSpec, run: RunView, notes: list[str]) -> list[Grade]:

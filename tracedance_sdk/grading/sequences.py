@@ -13,6 +13,7 @@ from tracedance_sdk.grading.criterion import Criterion, Flag, Positive
 from tracedance_sdk.grading.grades import Finding
 from tracedance_sdk.grading.matching import Answer
 from tracedance_sdk.grading.run_view import RunView
+from tracedance_sdk.trace import Call
 
 
 class Order(Criterion):
@@ -55,7 +56,7 @@ class RequiredActions(Criterion):
 
     def findings(self, run: RunView) -> Iterator[Finding]:
         """Yield each required action that did not, or may not have, happened."""
-        fits = [[pattern.fits(call, run) for call in run.actions] for pattern in self.actions]
+        fits = [[_happened(pattern, call, run) for call in run.actions] for pattern in self.actions]
         sure, possible = (_in_order if self.in_order else _in_any_order)(fits)
         for position, pattern in enumerate(self.actions):
             if position in sure:
@@ -118,6 +119,13 @@ class ForbiddenSequence(Criterion):
             None if end is None or (reach is not None and end - place > reach) else end
             for place, end in enumerate(ends)
         ]
+
+
+def _happened(pattern: ActionPattern, call: Call, run: RunView) -> Answer:
+    """Whether a call is the action required; one that was cut off may never have been done."""
+    found = pattern.fits(call, run)
+    cut_off = call.result is not None and call.result.interrupted
+    return None if found is True and cut_off else found
 
 
 def _or_later(here: list[int | None]) -> list[int | None]:

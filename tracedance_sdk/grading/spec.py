@@ -25,6 +25,7 @@ from tracedance_sdk.grading.final_state import FinalState
 from tracedance_sdk.grading.grades import Dimension
 from tracedance_sdk.grading.inputs import AcceptableInputs, CriticalErrors
 from tracedance_sdk.grading.invariants import Invariant
+from tracedance_sdk.grading.misspelt import Mention, mentions
 from tracedance_sdk.grading.plugin_graders import Grader, grader_types, make_grader
 from tracedance_sdk.grading.replies import Reply
 from tracedance_sdk.grading.run_outcome import RunOutcome
@@ -244,6 +245,11 @@ class TaskSpec(SpecPart):
             (criterion.id or _free_id(criterion.type, taken), dimension, criterion)
             for dimension, criterion in named
         )
+
+    @cached_property
+    def mentions(self) -> tuple[Mention, ...]:
+        """The tools and arguments that the criteria name."""
+        return mentions((name, criterion) for name, _, criterion in self.listed())
 
     @cached_property
     def digest(self) -> str:
