@@ -182,12 +182,11 @@ def test_in_our_own_tests_faults_are_raised(monkeypatch: pytest.MonkeyPatch) -> 
             act()
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit])
-def test_what_is_no_fault_passes(error: type[BaseException]) -> None:
+def test_what_is_no_fault_passes() -> None:
     def interrupted() -> None:
-        raise error
+        raise KeyboardInterrupt
 
     faults: Counter[str] = Counter()
-    with pytest.raises(error):
+    with pytest.raises(KeyboardInterrupt):
         Guard().attempt("x", faults, interrupted)
     assert not faults

@@ -1,8 +1,8 @@
 """The one place where faults of the recorder itself stop.
 
 Everything the recorder does on behalf of a tool call goes through `GUARD.attempt`, so that no
-call site needs a ``try`` of its own and no fault reaches the host program. KeyboardInterrupt,
-SystemExit and cancellation are not faults; they pass.
+call site needs a ``try`` of its own and no fault reaches the host program. What is meant for the
+program is no fault and passes: see `tracedance_sdk.recording.hosts`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Final, ParamSpec, TypeVar
 
 from tracedance_sdk.errors import TraceDanceError
+from tracedance_sdk.recording.hosts import is_cancellation, is_meant_for_host
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -30,7 +31,7 @@ class Guard:
 
     def __init__(self) -> None:
         self.raises = False
-        self._logged: set[tuple[str, type[Exception]]] = set()
+        self._logged: set[tuple[str, type[BaseException]]] = set()
 
     def attempt(
         self,
@@ -51,7 +52,9 @@ class Guard:
         """
         try:
             return function(*args, **kwargs)
-        except Exception as error:  # noqa: BLE001  # the only broad one: a fault stays ours
+        except BaseException as error:  # the only broad one: a fault stays ours
+            if is_meant_for_host(error):
+                raise
             self.note(place, faults, error)
             return None
 
@@ -61,11 +64,13 @@ class Guard:
         """Await what the function returns; None when it failed. Cancellation passes."""
         try:
             return await function()
-        except Exception as error:  # noqa: BLE001  # as above
+        except BaseException as error:  # as above
+            if is_cancellation(error) or is_meant_for_host(error):
+                raise
             self.note(place, faults, error)
             return None
 
-    def note(self, place: str, faults: Counter[str], error: Exception) -> None:
+    def note(self, place: str, faults: Counter[str], error: BaseException) -> None:
         """Count a fault, and log it in one line when it is the first of its type at its place.
 
         The line holds the message of an error of ours or of the system; another one might quote
@@ -89,7 +94,7 @@ class Guard:
             _LOGGER.debug("the fault in full", exc_info=error)
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     told = type(error).__name__
     if isinstance(error, (TraceDanceError, OSError)):
         told += f": {error}"

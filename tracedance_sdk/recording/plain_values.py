@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from tracedance_sdk.recording.hosts import is_meant_for_host
 from tracedance_sdk.recording.value_forms import (
     Fields,
     Form,
@@ -62,9 +63,9 @@ class PlainCopy:
             return text_form(str(value))
         try:
             return self._odd(value, depth)
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:  # noqa: BLE001 - a value's own methods may raise anything
+        except BaseException as error:
+            if is_meant_for_host(error):
+                raise
             return fault_stub(value, error)
 
     def _odd(self, value: object, depth: int) -> Json:

@@ -19,6 +19,7 @@ import orjson
 
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.recording.extra_patterns import ExtraPattern, PatternSource, extra_pattern
+from tracedance_sdk.recording.hosts import is_meant_for_host
 from tracedance_sdk.recording.pseudonyms import pseudonym
 from tracedance_sdk.recording.secret_looks import is_named_secret, scheme_length
 from tracedance_sdk.recording.secret_names import Secrecy
@@ -92,9 +93,9 @@ class SecretRedactor:
             value = parse_json(data, where="value")
             masked = self._value(value)
             return data if masked == value else orjson.dumps(masked)
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:  # noqa: BLE001 - whatever fails, nothing unchecked is written
+        except BaseException as error:
+            if is_meant_for_host(error):
+                raise
             self._count(error)
             return orjson.dumps(self._mask("error", data))
 

@@ -43,6 +43,7 @@ from typing import Final
 
 import orjson
 
+from tracedance_sdk.recording.hosts import is_meant_for_host
 from tracedance_sdk.recording.plain_values import PlainCopy, holds_nonfinite
 from tracedance_sdk.trace import type_stub
 
@@ -58,9 +59,9 @@ _WRAPPERS: Final = 254 - _CONTAINER_LEVELS
 def freeze(value: object) -> bytes:
     """Return the JSON text of a value as it is now.
 
-    Never raises, whatever the value's own methods do, except that KeyboardInterrupt and
-    SystemExit pass. A part that cannot be written becomes a type stub in its place; the rest is
-    kept. The value is not changed and no iterator is consumed.
+    Never raises, whatever the value's own methods do, except that KeyboardInterrupt and what
+    signal handlers raise pass. A part that cannot be written becomes a type stub in its place; the
+    rest is kept. The value is not changed and no iterator is consumed.
 
     Args:
         value: Any object.
@@ -78,8 +79,9 @@ def freeze(value: object) -> bytes:
             return data
         if _is_faithful(value, data):
             return data
-    except (TypeError, ValueError, RecursionError):
-        pass
+    except BaseException as error:
+        if is_meant_for_host(error):
+            raise
     return _freeze_slowly(value)
 
 
