@@ -86,6 +86,31 @@ class Condition:
         if held is not True:
             yield Difference(path, self.source, actual, held is False)
 
+    def readings(self, before: Json, after: Json, *, denied: bool = False) -> list[Reading]:  # noqa: ARG002 - for those that say more
+        """Return what the condition says of the parts of an object or list; one of these holds.
+
+        Args:
+            before: What stood at the place.
+            after: What stands there now.
+            denied: Return what the contrary of the condition says.
+        """
+        # A condition on scalars: of an object it says only that it is none.
+        return [Reading(() if denied else (None,))]
+
+
+class Reading(NamedTuple):
+    """One way to read a condition on an object or list: which of its parts it speaks of.
+
+    Attributes:
+        nodes: Expected values that speak of the place; a scalar speaks of all of it.
+        new: Index of an element of the list now that is expected as a whole.
+        gone: Indices of elements of the list before that are not to be there any more.
+    """
+
+    nodes: tuple[Json, ...] = ()
+    new: int | None = None
+    gone: frozenset[int] = frozenset()
+
 
 def differences(
     actual: Json, expected: Json, *, mode: Mode = "partial", path: str = ""

@@ -32,6 +32,7 @@ from tracedance_sdk.grading.matching import (
     Condition,
     Difference,
     Mode,
+    Reading,
     answer,
     both,
     contrary,
@@ -47,10 +48,12 @@ from tracedance_sdk.trace import (
     is_masked,
     is_type_stub,
     is_unobserved,
+    same_json,
 )
 
 _MOST_PATTERN: Final = 10_000
 _MOST_REGEX_MEMORY: Final = 8 * 2**20
+_MOST_PLACES: Final = 8
 
 
 class Malformed(ValueError):
@@ -152,6 +155,11 @@ class _All(Condition):
     def holds(self, actual: Json, mode: Mode) -> Answer:
         return both(part.holds(actual, mode) for part in self.parts)
 
+    def readings(self, before: Json, after: Json, *, denied: bool = False) -> list[Reading]:
+        if not denied:
+            return [Reading(self.parts)]
+        return [one for part in self.parts for one in part.readings(before, after, denied=True)]
+
 
 class _Pattern(Condition):
     __slots__ = ("regex",)
@@ -195,6 +203,12 @@ class _OneOf(Condition):
     def holds(self, actual: Json, mode: Mode) -> Answer:
         return either(answer(differences(actual, item, mode=mode)) for item in self.choices)
 
+    def readings(self, before: Json, after: Json, *, denied: bool = False) -> list[Reading]:  # noqa: ARG002 - the protocol's
+        if denied:
+            return [Reading(tuple(_Not(item, item) for item in self.choices))]
+        met = [item for item in self.choices if answer(differences(after, item)) is not False]
+        return [Reading((item,)) for item in met or self.choices]
+
 
 class _Contains(Condition):
     __slots__ = ("expected",)
@@ -210,6 +224,33 @@ class _Contains(Condition):
             below: Mode = "exact" if mode == "input" else mode
             return either(answer(differences(item, self.expected, mode=below)) for item in actual)
         return None if is_unobserved(actual) else False
+
+    def readings(self, before: Json, after: Json, *, denied: bool = False) -> list[Reading]:
+        old = before if isinstance(before, list) else []
+        if not isinstance(after, list):
+            return [Reading(() if denied else (None,))]
+        if denied:
+            places = self._places(old, after)
+            lists = tuple(_only_at(place, self.expected) for place in _kept(places, old, after))
+            return [Reading(gone=frozenset(places)), Reading(lists)]
+        places = self._places(after, old)[:_MOST_PLACES]
+        created = [Reading(new=place) for place in places]
+        if isinstance(before, list):
+            kept = _kept(places, old, after)
+            changed = [Reading((_only_at(place, self.expected),)) for place in kept]
+            return [Reading(), *created, *changed]
+        # A list that was not there before is expected as a whole when it is one of scalars.
+        described = isinstance(self.expected, (dict, list, Condition))
+        return created if created and described else [Reading((None,))]
+
+    def _places(self, items: list[Json], others: list[Json]) -> list[int]:
+        """Return where elements stand that fit, or may fit, and that the other list has not."""
+        return [
+            place
+            for place, item in enumerate(items)
+            if not (place < len(others) and same_json(item, others[place]))
+            and answer(differences(item, self.expected)) is not False
+        ]
 
     def _stands_in(self, text: str) -> Answer:
         if not isinstance(self.expected, str):
@@ -234,6 +275,9 @@ class _Absent(Condition):
             return None
         return (actual is ABSENT) is self.wanted
 
+    def readings(self, before: Json, after: Json, *, denied: bool = False) -> list[Reading]:  # noqa: ARG002 - the protocol's
+        return [Reading((None,) if self.wanted is not denied else ())]
+
 
 class _Not(Condition):
     __slots__ = ("expected",)
@@ -246,6 +290,15 @@ class _Not(Condition):
         if actual is ABSENT:
             return False
         return contrary(answer(differences(actual, self.expected, mode=mode)))
+
+    def readings(self, before: Json, after: Json, *, denied: bool = False) -> list[Reading]:
+        expected = self.expected
+        if denied:
+            return [Reading((expected,))]
+        if isinstance(expected, Condition):
+            return expected.readings(before, after, denied=True)
+        alike = isinstance(expected, (dict, list)) and type(expected) is type(after)
+        return [Reading((expected,) if alike else ())]
 
 
 class _Within(Condition):
@@ -262,6 +315,31 @@ class _Within(Condition):
 
     def differences(self, actual: Json, mode: Mode, path: str) -> Iterator[Difference]:
         yield from differences(actual, self.expected, mode=self.mode or mode, path=path)
+
+    def readings(self, before: Json, after: Json, *, denied: bool = False) -> list[Reading]:  # noqa: ARG002 - the protocol's
+        return [Reading((None if self.mode and not denied else self.expected,))]
+
+
+def _kept(places: list[int], before: list[Json], after: list[Json]) -> list[int]:
+    """Return the places where the same record stands as before, with other fields."""
+    return [
+        place
+        for place in places
+        if place < min(len(before), len(after)) and _same_record(before[place], after[place])
+    ]
+
+
+def _same_record(old: Json, new: Json) -> bool:
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        return False
+    if "id" in old or "id" in new:
+        return "id" in old and "id" in new and same_json(old["id"], new["id"])
+    return any(key in new and same_json(item, new[key]) for key, item in old.items())
+
+
+def _only_at(place: int, expected: Json) -> list[Json]:
+    """Return a list that speaks of one place only."""
+    return [*[ABSENT] * place, expected]
 
 
 def _compile(source: Json, path: str, problems: list[Problem]) -> Json:

@@ -10,14 +10,20 @@ from tracedance_sdk.grading.criterion import SpecPart
 from tracedance_sdk.grading.expected import Expected
 from tracedance_sdk.grading.final_state import MOST_DIFFERENCES, FinalState, PointerPattern
 from tracedance_sdk.grading.grades import Finding, brief
-from tracedance_sdk.grading.matching import ABSENT, Condition, reported
+from tracedance_sdk.grading.matching import (
+    ABSENT,
+    Condition,
+    Reading,
+    contrary,
+    either,
+    reported,
+)
 from tracedance_sdk.grading.run_view import RunView
 from tracedance_sdk.grading.verdicts import Severity
 from tracedance_sdk.trace import (
     UNKNOWN,
     Json,
     Operation,
-    blob_digest,
     covers,
     diff,
     is_unobserved,
@@ -28,6 +34,9 @@ from tracedance_sdk.trace import (
 TYPE: Final = "unexpected_changes"
 MOST_COMBINATIONS: Final = 256
 """Most combinations of acceptable ends over all final-state criteria of a specification."""
+
+_MOST_READINGS: Final = 1_000
+_RANKS: Final[dict[Severity, int]] = {"minor": 0, "major": 1, "critical": 2}
 
 
 class UnexpectedChanges(SpecPart):
@@ -76,27 +85,56 @@ def frame_findings(
     if run.final_state is UNKNOWN:
         yield Finding(run.evidence("the final state was not recorded"), certain=False)
         return
-    choices = [_reached(criterion, run.final_state) for criterion in criteria]
+    ends_of = (_speaking(criterion, frame, run.final_state) for criterion in criteria)
+    choices = [ends for ends in ends_of if ends]
     allowed = (*frame.allow_changes, *frame.ignore_paths)
     best: list[Change] | None = None
     for ends in itertools.product(*choices):
-        found = list(_changes(run.initial_state, run.final_state, ends, allowed))
-        if best is None or _weight(found) < _weight(best):
-            best = found
+        best = _lighter(best, _changes(run.initial_state, run.final_state, ends, allowed))
         if not best:
             return
     for change in (best or [])[:MOST_DIFFERENCES]:
         yield Finding(_evidence(run, change), change.certain)
 
 
+def _lighter(best: list[Change] | None, found: list[Change]) -> list[Change]:
+    return found if best is None or _weight(found) < _weight(best) else best
+
+
 def _weight(found: list[Change]) -> tuple[int, int]:
     return sum(change.certain for change in found), len(found)
 
 
-def _reached(criterion: FinalState, state: Json) -> list[tuple[FinalState, Expected]]:
-    """Return the acceptable ends that were, or may have been, reached; if none, all."""
-    pairs = [(criterion, expected) for expected in criterion.acceptable]
-    return [pair for pair in pairs if criterion.accepts(pair[1], state) is not False] or pairs
+class _End(NamedTuple):
+    """An acceptable end; `whole` when it leaves no place unspoken of."""
+
+    expected: Expected
+    whole: bool
+    ignored: tuple[str, ...]
+
+
+def _speaking(criterion: FinalState, frame: UnexpectedChanges, state: Json) -> list[_End]:
+    """Return the acceptable ends that were, or may have been, reached; if none, all.
+
+    A criterion that is not met speaks of nothing when its violation counts for less than an
+    unexpected change does: it would hide one.
+    """
+    answers = [(criterion.accepts(item, state), item) for item in criterion.acceptable]
+    met = either(found for found, _ in answers)
+    met = contrary(met) if criterion.negate else met
+    outweighs = _RANKS[criterion.severity] >= _RANKS[frame.severity]
+    if met is not True and not outweighs:
+        return []
+    exact = criterion.match == "exact"
+    return [
+        # Deep equality already speaks of every place.
+        _End(
+            item,
+            whole=exact and not criterion.negate and found is not None,
+            ignored=criterion.ignore_paths if exact else (),
+        )
+        for found, item in ([pair for pair in answers if pair[0] is not False] or answers)
+    ]
 
 
 def _evidence(run: RunView, change: Change) -> Any:
@@ -134,53 +172,114 @@ def _child(node: Json, step: str) -> Json:
     return ABSENT
 
 
-_End = tuple[FinalState, Expected]
-
-
 def _changes(
-    before: Json, after: Json, ends: Iterable[_End], allowed: tuple[str, ...]
-) -> Iterator[Change]:
-    """Yield the changes that none of the ends speaks of."""
-    if any(criterion.match == "exact" for criterion, _ in ends):
-        # Deep equality already speaks of every place.
-        return
-    spoken = [expected.compiled for _, expected in ends]
-    yield from _beside(before, after, spoken, "", allowed)
+    before: Json, after: Json, ends: Sequence[_End], allowed: tuple[str, ...]
+) -> list[Change]:
+    """Return the changes that none of the ends speaks of."""
+    if any(end.whole for end in ends):
+        return []
+    ignored = [pattern for end in ends for pattern in end.ignored]
+    spoken = [end.expected.compiled for end in ends]
+    return list(_Walk((*allowed, *ignored)).beside(before, after, spoken, ""))
 
 
-def _beside(
-    before: Json, after: Json, spoken: list[Json], path: str, allowed: tuple[str, ...]
-) -> Iterator[Change]:
-    """Walk where the expected states go, and take the difference where they do not."""
-    if not spoken:
-        yield from _difference(before, after, path, allowed)
-        return
-    if any(covers(pattern, path) for pattern in allowed) or any(map(_speaks_of_all, spoken)):
-        return
-    kind = dict if isinstance(after, dict) else list
-    if not isinstance(after, kind):
-        # The final state itself fails here: an object or list was expected and is not there.
-        return
-    if not isinstance(before, kind):
-        before = ABSENT
-        if any(map(_describes_record, spoken)):
+class _Walk:
+    """Walks where the expected states go, and takes the difference where they do not.
+
+    Args:
+        allowed: Patterns of the places that may change.
+    """
+
+    def __init__(self, allowed: tuple[str, ...]) -> None:
+        self.allowed = allowed
+        self._left = _MOST_READINGS
+
+    def beside(self, before: Json, after: Json, spoken: list[Json], path: str) -> Iterator[Change]:
+        """Yield the changes at a place that the expected values there do not speak of."""
+        allowed = self.allowed
+        if not spoken:
+            yield from _difference(before, after, path, allowed)
             return
-    steps: Iterable[str | int]
-    if isinstance(after, dict):
-        steps = dict.fromkeys([*(before if before is not ABSENT else ()), *after])
-    else:
-        steps = _positions(spoken)
-        tail = max((len(node) for node in spoken if isinstance(node, list)), default=0)
-        yield from _tails(before, after, tail, path, allowed)
-    for step in steps:
-        below = [item for node in spoken if (item := _below(node, step)) is not ABSENT]
-        old = ABSENT if before is ABSENT else _child(before, str(step))
-        yield from _beside(old, _child(after, str(step)), below, join(path, step), allowed)
+        if any(covers(pattern, path) for pattern in allowed):
+            return
+        if any(not isinstance(node, (dict, list, Condition)) for node in spoken):
+            # A scalar leaves no part of its place unspoken of.
+            return
+        condition = next((node for node in spoken if isinstance(node, Condition)), None)
+        if condition is not None:
+            yield from self._read(condition, before, after, spoken, path)
+        elif isinstance(after, (dict, list)):
+            yield from self._inside(before, after, spoken, path)
+        # Else the final state itself fails: an object or list was expected and is not there.
+
+    def _read(
+        self, condition: Condition, before: Json, after: Json, spoken: list[Json], path: str
+    ) -> list[Change]:
+        """Return the changes under the reading of a condition that leaves the fewest."""
+        if after is ABSENT or not (_has_parts(before) or _has_parts(after)):
+            return []
+        others = [node for node in spoken if node is not condition]
+        fixed = any(isinstance(node, list) for node in others)
+        best: list[Change] | None = None
+        for reading in condition.readings(before, after):
+            if fixed and (reading.new is not None or reading.gone):
+                # Other expected values speak of the list's positions, which would move.
+                continue
+            if best is not None and (not best or self._left <= 0):
+                break
+            self._left -= 1
+            best = _lighter(best, self._under(reading, before, after, others, path))
+        return best or []
+
+    def _under(
+        self, reading: Reading, before: Json, after: Json, others: list[Json], path: str
+    ) -> list[Change]:
+        nodes = [*others, *reading.nodes]
+        if reading.gone:
+            before = [item for place, item in enumerate(before) if place not in reading.gone]
+        if reading.new is None:
+            if not nodes and not _has_parts(before):
+                # That something stands here now is what the condition asks for.
+                return []
+            return list(self.beside(before, after, nodes, path))
+        before = before if isinstance(before, list) else []
+        rest = [item for place, item in enumerate(after) if place != reading.new]
+        depth = len(split(path))
+        return [
+            _moved(change, depth, reading.new) for change in self.beside(before, rest, nodes, path)
+        ]
+
+    def _inside(self, before: Json, after: Json, spoken: list[Json], path: str) -> Iterator[Change]:
+        """Yield the changes inside an object or list."""
+        if type(before) is not type(after):
+            before = ABSENT
+            if any(map(_describes_record, spoken)):
+                return
+        steps: Iterable[str | int]
+        if isinstance(after, dict):
+            steps = dict.fromkeys([*(before if before is not ABSENT else ()), *after])
+        else:
+            steps = _positions(spoken)
+            yield from _tails(before, after, len(steps), path, self.allowed)
+        for step in steps:
+            below = [item for node in spoken if (item := _below(node, step)) is not ABSENT]
+            old = ABSENT if before is ABSENT else _child(before, str(step))
+            yield from self.beside(old, _child(after, str(step)), below, join(path, step))
 
 
-def _speaks_of_all(node: Json) -> bool:
-    """Whether an expected value leaves no part of its place unspoken of."""
-    return isinstance(node, Condition) or not isinstance(node, (dict, list))
+def _has_parts(node: Json) -> bool:
+    return isinstance(node, (dict, list))
+
+
+def _moved(change: Change, depth: int, place: int) -> Change:
+    """Return a change found in a list without one element, as one in the whole list."""
+    steps = list(split(change.path))
+    if change.after is ABSENT or len(steps) <= depth or int(steps[depth]) < place:
+        return change
+    path = ""
+    for position, step in enumerate(steps):
+        path = join(path, int(step) + 1 if position == depth else step)
+    return change._replace(path=path)
 
 
 def _describes_record(node: Json) -> bool:
@@ -251,37 +350,6 @@ def _clearly_differ(before: Json, after: Json) -> bool:
 
 
 def _unallowed(change: Change, allowed: tuple[str, ...]) -> Iterator[Change]:
-    """Yield a change unless it is allowed; one that is allowed in part, by its parts."""
-    if any(covers(pattern, change.path) for pattern in allowed):
-        return
-    if not any(_reaches_below(pattern, change.path) for pattern in allowed):
+    """Yield a change unless its place may change; a record is more than the fields it holds."""
+    if not any(covers(pattern, change.path) for pattern in allowed):
         yield change
-        return
-    whole = [value for value in (change.before, change.after) if value is not ABSENT]
-    kind = next((kind for kind in (dict, list) if all(isinstance(v, kind) for v in whole)), None)
-    if kind is None or any(blob_digest(value) is not None for value in whole):
-        yield change
-        return
-    names: list[str] = []
-    for value in whole:
-        names += value if isinstance(value, dict) else map(str, range(len(value)))
-    for name in dict.fromkeys(names):
-        old, new = (
-            ABSENT if value is ABSENT else _child(value, name)
-            for value in (change.before, change.after)
-        )
-        part = Change(join(change.path, name), old, new, change.certain)
-        yield from _unallowed(part, allowed)
-
-
-def _reaches_below(pattern: str, path: str) -> bool:
-    """Whether a pattern can fit a place below a path."""
-    wanted, steps = split(pattern), split(path)
-    for position, step in enumerate(steps):
-        if position >= len(wanted):
-            return False
-        if wanted[position] == "**":
-            return True
-        if wanted[position] not in ("*", step):
-            return False
-    return len(wanted) > len(steps)
