@@ -104,12 +104,26 @@ def check_options(given: Mapping[str, Any]) -> None:
         raise InvalidOption(f"content={given['content']!r} is neither 'on' nor 'off'")
     if given.get("state_changes") not in (None, "per_call"):
         raise InvalidOption(f"state_changes={given['state_changes']!r} is not 'per_call'")
+    for option in ("group", "session_id"):
+        check_text(option, given.get(option))
     metadata = given.get("metadata")
     if metadata is not None and not isinstance(metadata, Mapping):
         raise InvalidOption(f"metadata={metadata!r} is no mapping of names to values")
     provider = given.get("tracer_provider")
     if provider is not None and not callable(getattr(provider, "get_tracer", None)):
         raise InvalidOption(f"tracer_provider={provider!r} has no get_tracer()")
+
+
+def check_text(option: str, text: object) -> None:
+    """Check an argument that is words; None is none given.
+
+    Raises:
+        InvalidOption: It is no text, or empty, as from a variable that is not set.
+    """
+    if text is not None and not isinstance(text, str):
+        raise InvalidOption(f"{option}={text!r} is no text")
+    if text is not None and not text.strip():
+        raise InvalidOption(f"{option}={text!r} is empty; give a text or leave it out")
 
 
 def _first(given: _T | None, otherwise: Any) -> Any:
@@ -119,6 +133,10 @@ def _first(given: _T | None, otherwise: Any) -> Any:
 def _folder(journal: str | os.PathLike[str] | Literal[False] | None) -> str | None:
     if journal is None or journal is False:
         return None
+    if isinstance(journal, str) and not journal.strip():
+        raise InvalidOption(
+            f"journal={journal!r} is empty; give a folder's path, or False for no journal"
+        )
     try:
         path = Path(journal).absolute()
     except (TypeError, ValueError) as error:
@@ -133,6 +151,8 @@ def _folder(journal: str | os.PathLike[str] | Literal[False] | None) -> str | No
 def _exporter(exporter: Any) -> Any:
     if exporter is None or exporter is False or exporter == "none":
         return None
+    if exporter == "":
+        raise InvalidOption("exporter='' is empty; give 'otlp' or 'console', or False for none")
     if exporter in ("otlp", "console") or callable(getattr(exporter, "export", None)):
         return exporter
     raise InvalidOption(

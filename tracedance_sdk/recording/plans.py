@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tracedance_sdk.errors import InvalidOption
-from tracedance_sdk.recording.options import Durability, check_options
+from tracedance_sdk.recording.options import Durability, check_options, check_text
 from tracedance_sdk.recording.snapshots import StateReader, state_reader
 
 if TYPE_CHECKING:
@@ -65,11 +65,13 @@ def describe_run(
         InvalidOption: An argument of a wrong type.
     """
     for option, text in texts.items():
-        if text is not None and not isinstance(text, str):
-            raise InvalidOption(f"{option}={text!r} is no text")
+        if option == "system_prompt" and text == "":
+            continue
+        check_text(option, text)
     name = agent if isinstance(agent, str) else getattr(agent, "name", None)
     if not isinstance(name, str):
         raise InvalidOption(f"agent={agent!r} is neither a name nor an Agent")
+    check_text("agent", name)
     version = getattr(agent, "version", None)
     if version is not None and not isinstance(version, str):
         raise InvalidOption(f"version={version!r} of the agent is no text")
