@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
+import tracedance_sdk as td
 from tests.cli.conftest import Tracedance, in_process_of_its_own
 from tracedance_sdk.cli.program import VERBS
 from tracedance_sdk.formats import load_trace, save_trace
@@ -240,3 +242,48 @@ def test_an_interruption_is_quiet(work: Path, jobs: str) -> None:
     os.close(parent)
     assert (process.returncode, out) == (130, b"")
     assert b"Traceback" not in seen
+
+
+VERB_LINES = {
+    "help": "--help",
+    "version": "--version",
+    "demo": "demo",
+    "evaluate": "evaluate traces --spec task.yaml",
+    "evaluate-json": "evaluate traces --spec task.yaml --json",
+    "init": "init traces/efficient.json",
+    "prune": "prune runs --older-than 1d",
+    "recover": "recover runs --out recovered",
+    "show": "show traces",
+    "verify": "verify runs",
+}
+
+
+@pytest.mark.parametrize(
+    ("redirection", "why"),
+    [
+        pytest.param(">&-", "standard output is closed; nothing was done", id="closed"),
+        pytest.param(
+            ">/dev/full",
+            "standard output cannot be written: No space left on device",
+            id="full",
+            marks=pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full"),
+        ),
+    ],
+)
+@pytest.mark.parametrize("line", VERB_LINES.values(), ids=VERB_LINES)
+def test_output_that_cannot_be_written_is_one_line(
+    work: Path, line: str, redirection: str, why: str
+) -> None:
+    with td.TraceRecorder(journal=work / "runs"):
+        pass
+    command = Path(sys.executable).with_name("tracedance")
+    ran = subprocess.run(
+        f"{shlex.quote(str(command))} {line} {redirection}",
+        shell=True,
+        cwd=work,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (ran.returncode, ran.stderr) == (2, f"tracedance: {why}\n")

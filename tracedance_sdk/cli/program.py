@@ -83,6 +83,9 @@ def run(arguments: Sequence[str]) -> int:
 
     Whatever goes wrong is one line on standard error: what, where, and what to do.
     """
+    if sys.stdout is None:  # closed by who started us
+        complain("standard output is closed; nothing was done")
+        return 2
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -101,11 +104,22 @@ def run(arguments: Sequence[str]) -> int:
         return 2
     except (click.Abort, KeyboardInterrupt):
         return _INTERRUPTED
-    except BrokenPipeError:
-        with contextlib.suppress(OSError, ValueError):
-            # Python flushes standard output once more at exit; let that go nowhere.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        return _output_failed(error)
+
+
+def _output_failed(error: OSError) -> int:
+    """Say why output ended early, unless its reader just has enough; return the exit code."""
+    if error.filename is not None:
+        complain(f"{error.filename!r}: {error.strerror}")
+        return 2
+    with contextlib.suppress(OSError, ValueError):
+        # Python flushes standard output once more at exit; let that go nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
         return _BROKEN_PIPE
+    complain(f"standard output cannot be written: {error.strerror or error}")
+    return 2
 
 
 def _wrong_use(error: click.ClickException) -> str:
