@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from tracedance_sdk.journal import EventRecord, EvidenceRecord, SpanRecord, read_journal
+from tracedance_sdk.errors import JournalError
+from tracedance_sdk.journal import EventRecord, EvidenceRecord, SpanRecord, read_journal, verify
 from tracedance_sdk.otel import assemble
 from tracedance_sdk.recording import TraceRecorder, tool
 from tracedance_sdk.recording.pipeline import PIPELINES
@@ -297,3 +298,19 @@ def test_a_run_killed_in_the_middle_comes_back_with_its_open_call_interrupted(
     assert [found and found.interrupted for found in results] == [False, False, True]
     assert trace.outcome is not None
     assert trace.outcome.ended is False
+
+
+@pytest.mark.parametrize("from_file", [False, True])
+def test_a_journals_key_is_read_as_the_verbs_read_it(
+    from_file: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "key").write_bytes(b"a secret of mine\n")
+    given = f"@{tmp_path / 'key'}" if from_file else "a secret of mine"
+    monkeypatch.setenv("TRACEDANCE_JOURNAL_KEY", given)
+    with TraceRecorder(journal=tmp_path / "journal") as recorder:
+        pass
+    head = recorder.close().head
+    assert head is not None
+    assert verify(tmp_path / "journal", key=b"a secret of mine", expect=head).ok
+    with pytest.raises(JournalError, match="not the one"):
+        verify(tmp_path / "journal", key=given.encode() + b"!")

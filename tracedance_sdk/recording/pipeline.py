@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from tracedance_sdk.recording.evidence import Evidence, JournalEvidence, MemoryEvidence
 from tracedance_sdk.recording.options import PipelineOptions
 from tracedance_sdk.recording.pools import SharedPool
-from tracedance_sdk.settings import read_text
 
 if TYPE_CHECKING:
     from tracedance_sdk.journal import JournalWriter
@@ -117,9 +116,6 @@ def _redact(options: PipelineOptions) -> Callable[[bytes], bytes] | None:
 
 
 def _journal(options: PipelineOptions, folder: str) -> JournalWriter:
-    from tracedance_sdk.journal import JournalWriter
+    from tracedance_sdk.journal import JournalWriter, journal_key
 
-    key = read_text("journal_key")
-    return JournalWriter(
-        folder, key=None if key is None else key.encode(), durability=options.durability
-    )
+    return JournalWriter(folder, key=journal_key(), durability=options.durability)
