@@ -187,6 +187,8 @@ def test_old_blobs_used_again_while_pruning_runs_are_all_there(tmp_path: Path) -
     values = [b"[%d]" % number for number in range(300)]
     for value in values:
         age(blob_path(tmp_path, write_blob(tmp_path, value)))
+    # Nobody uses this one again, so that each pruning has something to do.
+    age(blob_path(tmp_path, write_blob(tmp_path, b"[-1]")))
     writer = JournalWriter(tmp_path)
     used = threading.Event()
 
@@ -201,7 +203,7 @@ def test_old_blobs_used_again_while_pruning_runs_are_all_there(tmp_path: Path) -
 
     thread = threading.Thread(target=use_all)
     thread.start()
-    removed = 0
+    removed = len(prune(tmp_path, older_than=timedelta(hours=1)).blobs)
     while not used.is_set():
         removed += len(prune(tmp_path, older_than=timedelta(hours=1)).blobs)
     thread.join()
