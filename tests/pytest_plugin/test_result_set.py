@@ -189,3 +189,38 @@ def test_verdicts_are_counted_without_a_result_set(project: pytest.Pytester) -> 
 
     result.stdout.fnmatch_lines(["8 graded: 1 fail, 7 pass"])
     assert Counter(path.name for path in project.path.iterdir())["out"] == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(["--collect-only"], id="collect-only"),
+        pytest.param(["-k", "no_such_test"], id="nothing-matches"),
+        pytest.param(["-n2", "-k", "no_such_test"], id="nothing-matches-xdist"),
+        pytest.param(["test_broken.py"], id="collection-error"),
+        pytest.param(["test_skipped.py"], id="all-skipped"),
+    ],
+)
+def test_a_run_in_which_no_test_ran_leaves_the_older_result_set(
+    project: pytest.Pytester, options: list[str]
+) -> None:
+    project.makepyfile(
+        test_eight=EIGHT,
+        test_broken="import no_such_module_at_all",
+        test_skipped="import pytest\n\n@pytest.mark.skip\ndef test_skipped():\n    pass\n",
+    )
+    project.runpytest("--tracedance-out=out", "test_eight.py")
+    before = written(project)
+    assert len(before.rows) == 8
+
+    result = project.runpytest("--tracedance-out=out", *options)
+
+    assert written(project) == before
+    said = "no test ran: out is left as it is" in result.stdout.str()
+    assert said is ("--collect-only" not in options)
+
+
+def test_a_run_in_which_no_test_ran_makes_no_folder(project: pytest.Pytester) -> None:
+    project.makepyfile(test_eight=EIGHT)
+    project.runpytest("--tracedance-out=out", "--collect-only")
+    assert not (project.path / "out").exists()

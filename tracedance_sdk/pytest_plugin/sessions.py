@@ -49,6 +49,7 @@ class Session:
         self._problems: list[str] = []
         self._n_kept = 0
         self._n_ungraded = 0
+        self._has_run = False
         self._results = ""
 
     @pytest.hookimpl(optionalhook=True)
@@ -93,6 +94,7 @@ class Session:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take in what a test's report tells."""
+        self._has_run = self._has_run or report.when == "call"
         text = vars(report).get(NEWS)
         if text is None or self._is_worker:
             return
@@ -105,11 +107,16 @@ class Session:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the result set and forget old runs; what goes wrong is told in the summary."""
+        """Write the result set and forget old runs; what goes wrong is told in the summary.
+
+        A run in which no test ran, such as a mere collection, leaves an older result set alone.
+        """
         if self._is_worker:
             return
-        if self._out is not None:
+        if self._out is not None and (self._has_run or self._rows):
             self._write_results(self._out, session)
+        elif self._out is not None and not session.config.option.collectonly:
+            self._results = f"no test ran: {self._kept.shown(self._out)} is left as it is"
         base = self._kept.folder.parent
         if self._kept.folder.is_dir():
             try:
