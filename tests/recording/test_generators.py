@@ -6,14 +6,16 @@ import asyncio
 import gc
 import time
 from collections.abc import AsyncIterator, Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tracedance_sdk.journal import read_journal
 from tracedance_sdk.recording import TraceRecorder, tool
-from tracedance_sdk.recording.scopes import CURRENT
+from tracedance_sdk.recording.scopes import CLOSED, CURRENT
 from tracedance_sdk.trace import Call, Result, Trace
 
 
@@ -452,3 +454,38 @@ def test_whatever_is_done_to_a_recorded_generator_it_behaves_as_the_plain_one(
     assert recorded == play(scripted(yields, catches), steps)
     calls: tuple[Call, ...] = recorder.trace.calls
     assert len(calls) == 1
+
+
+def test_a_generator_read_on_after_its_run_is_interrupted_in_it_before_its_end(
+    tmp_path: Path,
+) -> None:
+    with TraceRecorder(journal=tmp_path) as recorder:
+        stream, exhausted = count(5), count(1)
+        assert [next(stream), next(stream), *exhausted] == [0, 1, 0]
+    at_close = recorder.trace
+    assert list(stream) == [2, 3, 4]
+
+    interrupted, ended = (call.result for call in recorder.trace.calls)
+    assert interrupted is not None
+    assert ended is not None
+    assert (interrupted.ok, interrupted.interrupted, interrupted.content) == (None, True, [0, 1])
+    assert (ended.ok, ended.content) == (True, [0])
+    assert recorder.trace == at_close
+    names = [record.name for record in read_journal(tmp_path)]
+    assert names[-1] == "invoke_agent agent"
+
+
+def test_a_generator_made_in_a_run_and_begun_after_it_is_counted_and_not_recorded() -> None:
+    with TraceRecorder() as recorder:
+        stream, later = count(2), count_later(2)
+        by_hand = recorder.call("late")
+
+    async def read() -> list[int]:
+        return [item async for item in later]
+
+    assert list(stream) == [0, 1]
+    assert asyncio.run(read()) == [0, 1]
+    with by_hand as call:
+        call.result = 1
+    assert recorder.trace.calls == ()
+    assert recorder.close().unattributed == {CLOSED: 3}

@@ -12,7 +12,7 @@ from tracedance_sdk.recording.driving import UNRECORDED, Operation
 from tracedance_sdk.recording.failures import Failure
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.reentry import survive_closing
-from tracedance_sdk.recording.scopes import Tokens, scope_in
+from tracedance_sdk.recording.scopes import CLOSED, Tokens, scope_in
 from tracedance_sdk.recording.spellings import code_number, words_of
 from tracedance_sdk.recording.values import freeze
 
@@ -74,6 +74,9 @@ class HandCall:
     def __enter__(self) -> Self:
         if self._call is not None:
             raise RecorderError(f"the call {self._about[0]!r} was entered before; make a new one")
+        if not self._run.is_open:
+            self._run.unattributed[CLOSED] += 1
+            return self
         name, arguments, call_id, requested_by = self._about
         self._call = GUARD.attempt(
             "start",

@@ -151,6 +151,8 @@ class Life:
             said = {"type": failure.type, "message": run.words(failure.message)}
             self.outcome.setdefault("error", said)
         self.outcome.setdefault("ended", error is None)
+        for call in list(run.streams):
+            GUARD.attempt("end", run.faults, call.interrupt)
         record = GUARD.attempt("end", run.faults, self._root, state)
         if record is not None:
             run.write_span(record)

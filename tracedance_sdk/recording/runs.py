@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.recording.plans import Description
     from tracedance_sdk.recording.providers import ProviderSpans
     from tracedance_sdk.recording.snapshots import StateWatch
+    from tracedance_sdk.recording.streams import StreamCall
     from tracedance_sdk.recording.tools import Tool
 
 UNCHECKED: Final = b'"[MASKED:unchecked:]"'
@@ -73,6 +74,7 @@ class Run:
         unattributed: Calls that might have been this run's and joined none, by reason.
         children: Runs of sub-agents, in order of start.
         tools: Decorated functions called in the run, by tool name.
+        streams: Calls of generators that are not exhausted.
         watch: Takes the change of state of each call; None when not asked for.
         give_up: Ends the run without its recorder, when the program exits inside it.
     """
@@ -106,6 +108,7 @@ class Run:
         self.unattributed: Counter[str] = Counter()
         self.children: list[Run] = []
         self.tools: dict[str, Tool] = {}
+        self.streams: set[StreamCall] = set()
         self.watch: StateWatch | None = None
         self.give_up: Callable[[], None] = self.shut
         self._counting = threading.Lock()

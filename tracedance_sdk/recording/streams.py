@@ -6,6 +6,8 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any, Final
 
+from tracedance_sdk.journal import Attributes
+from tracedance_sdk.otel import result_attributes
 from tracedance_sdk.recording.calls import OpenCall
 from tracedance_sdk.recording.failures import describe
 from tracedance_sdk.recording.guard import GUARD
@@ -36,9 +38,12 @@ class StreamCall(OpenCall):
         self._frozen: list[bytes] = []
         self._size = 0
         self._cut = False
+        self.run.streams.add(self)
 
     def add(self, item: object) -> None:
-        """Take the next item."""
+        """Take the next item, until the call has ended."""
+        if self._ended:
+            return
         if self._reduce is not None:
             self._items.append(item)
         elif self._cut or len(self._frozen) >= self._max_items or self._size > MAX_ITEM_BYTES:
@@ -49,6 +54,17 @@ class StreamCall(OpenCall):
     def exhaust(self) -> None:
         """End: all items are there."""
         GUARD.attempt("result", self.run.faults, self._exhaust)
+
+    def interrupt(self) -> None:
+        """End before the generator does: its run is over."""
+        facts = result_attributes(
+            ok=None, content=self._content(), interrupted=True, truncated=self._cut
+        )
+        self._end(perf_counter_ns(), facts, None)
+
+    def _end(self, clock: int, facts: Attributes, error: str | None) -> None:
+        self.run.streams.discard(self)
+        super()._end(clock, facts, error)
 
     def _exhaust(self) -> None:
         clock = perf_counter_ns()

@@ -14,7 +14,7 @@ from tracedance_sdk.recording.dispatching import Dispatcher
 from tracedance_sdk.recording.driving import UNRECORDED, Operation
 from tracedance_sdk.recording.functions import is_decoratable, name_of
 from tracedance_sdk.recording.guard import GUARD
-from tracedance_sdk.recording.scopes import Scope, find_scope, open_runs
+from tracedance_sdk.recording.scopes import CLOSED, Scope, find_scope, open_runs
 from tracedance_sdk.recording.streams import Reduce, StreamCall
 from tracedance_sdk.recording.wrappers import Recorded
 
@@ -164,6 +164,10 @@ class Tool:
         bound: bool,
     ) -> Operation:
         faults = scope.run.faults
+        if not scope.run.is_open:
+            # Made in the run, and begun when it was over.
+            scope.run.unattributed[CLOSED] += 1
+            return UNRECORDED
         return GUARD.attempt("start", faults, self._start, scope, plan, args, kwargs, bound) or (
             UNRECORDED
         )
