@@ -287,3 +287,28 @@ def test_output_that_cannot_be_written_is_one_line(
         timeout=60,
     )
     assert (ran.returncode, ran.stderr) == (2, f"tracedance: {why}\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(("evaluate", "--spec", "task.yaml", ""), id="evaluate"),
+        pytest.param(("evaluate", "traces", "--spec", ""), id="spec"),
+        pytest.param(("evaluate", "traces", "--spec="), id="spec with a sign"),
+        pytest.param(("evaluate", "traces", "--spec", "task.yaml", "--out", ""), id="out"),
+        pytest.param(("init", ""), id="init"),
+        pytest.param(("prune", "", "--older-than", "1d"), id="prune"),
+        pytest.param(("recover", "", "--out", "recovered"), id="recover"),
+        pytest.param(("show", "traces", ""), id="show"),
+        pytest.param(("verify", ""), id="verify"),
+    ],
+)
+def test_an_empty_argument_is_not_the_current_folder(
+    work: Path, tracedance: Tracedance, arguments: tuple[str, ...]
+) -> None:
+    before = sorted(work.rglob("*"))
+    ran = tracedance(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert "is empty; perhaps a shell variable is not set" in ran.err
+    assert ran.err.count("\n") == 1
+    assert sorted(work.rglob("*")) == before

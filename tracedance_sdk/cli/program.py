@@ -90,6 +90,7 @@ def run(arguments: Sequence[str]) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
+        _refuse_empty(arguments)
         code = tracedance.main(args=list(arguments), prog_name="tracedance", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
@@ -106,6 +107,16 @@ def run(arguments: Sequence[str]) -> int:
         return _INTERRUPTED
     except OSError as error:
         return _output_failed(error)
+
+
+def _refuse_empty(arguments: Sequence[str]) -> None:
+    """Refuse empty arguments, such as shell variables that are unset: '' is the current folder."""
+    for place, argument in enumerate(arguments, 1):
+        name, equals, value = argument.partition("=")
+        if not argument or (name.startswith("--") and equals and not value):
+            raise click.UsageError(
+                f"argument {place} ({argument!r}) is empty; perhaps a shell variable is not set"
+            )
 
 
 def _output_failed(error: OSError) -> int:
