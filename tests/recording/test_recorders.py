@@ -319,3 +319,16 @@ def test_a_variable_that_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(InvalidOption, match="TRACEDANCE_DURABILITY='ram' is not one of os, fsync"):
         TraceRecorder().__enter__()
     assert look("fine") == "fine"
+
+
+def test_a_recorder_shows_what_it_records_and_how_far_it_has_come(tmp_path: Path) -> None:
+    recorder = TraceRecorder(task_id="mail", agent="bot", journal=tmp_path)
+    assert repr(recorder) == "<TraceRecorder agent='bot' task_id='mail' not opened>"
+    with recorder:
+        shown = repr(recorder)
+    where = f"in {str(tmp_path)!r}"
+    assert shown == f"<TraceRecorder agent='bot' task_id='mail' open 1 records {where}>"
+    assert repr(recorder) == f"<TraceRecorder agent='bot' task_id='mail' closed 2 records {where}>"
+    with TraceRecorder(journal=False) as quiet:
+        pass
+    assert repr(quiet) == "<TraceRecorder agent='agent' closed 2 records in memory>"

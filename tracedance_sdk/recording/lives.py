@@ -235,6 +235,22 @@ class Life:
             self._made = run.written, trace_of(run)
         return self._made[1]
 
+    def shown(self) -> str:
+        """Return in a few words what the run is, how far it has come, and where it is written."""
+        told = self._plan.description if self.run is None else self.run.description
+        words = [f"agent={told.agent!r}"]
+        if told.task_id is not None:
+            words.append(f"task_id={told.task_id!r}")
+        if self.run is None:
+            return " ".join([*words, "not opened"])
+        words.append("open" if self.run.is_open else "closed")
+        words.append(f"{self.run.written} records")
+        journal = self.run.pipeline.options.journal
+        words.append("in memory" if journal is None else f"in {journal!r}")
+        if faults := self.run.faults.total():
+            words.append(f"{faults} faults")
+        return " ".join(words)
+
     def summary(self) -> CloseSummary:
         """Return what became of the records so far."""
         return summary_of(self.opened)

@@ -8,8 +8,9 @@ from typing import Any, Final
 import orjson
 from pydantic import ValidationError
 
-from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.errors import InvalidJSON, InvalidOption
 from tracedance_sdk.recording.identifiers import new_call_id
+from tracedance_sdk.recording.usages import usage_document
 from tracedance_sdk.recording.values import freeze
 from tracedance_sdk.trace import (
     UNKNOWN,
@@ -23,6 +24,7 @@ from tracedance_sdk.trace import (
     Turn,
     call_key,
     invalid_trace,
+    parse_json,
     plain,
 )
 
@@ -48,6 +50,7 @@ def turn_document(role: Role, content: object, calls: Iterable[object], **facts:
     """
     if role not in ORIGINS:
         raise InvalidOption(f"role={role!r} is none of {', '.join(ORIGINS)}")
+    facts["usage"] = usage_document(facts.get("usage"))
     document: dict[str, Any] = {
         "index": 0,
         "role": role,
@@ -139,11 +142,12 @@ def _requested(call: object, place: int) -> dict[str, Json]:
     if not isinstance(fields, Mapping):
         names = ("id", "name", "arguments", "raw_arguments")
         fields = {name: getattr(call, name) for name in names if hasattr(call, name)}
+    fields = _flattened(fields, call)
     if not isinstance(fields.get("name"), str):
         raise InvalidOption(f"calls[{place}]={call!r} has no name; give name and arguments")
     found: dict[str, Json] = {
         "index": place,
-        "id": fields.get("id") or new_call_id(),
+        "id": _id_of(fields) or new_call_id(),
         "name": fields["name"],
     }
     if "arguments" in fields and fields["arguments"] is not UNKNOWN:
@@ -151,6 +155,32 @@ def _requested(call: object, place: int) -> dict[str, Json]:
     if fields.get("raw_arguments") is not None:
         found["raw_arguments"] = fields["raw_arguments"]
     return found
+
+
+def _flattened(fields: Mapping[str, Any], call: object) -> Mapping[str, Any]:
+    """Return a call of OpenAI's form, whose arguments are JSON text, in our form."""
+    function = fields.get("function", getattr(call, "function", None))
+    if "name" in fields or function is None:
+        return fields
+    asked = {
+        name: function[name] if isinstance(function, Mapping) else getattr(function, name, None)
+        for name in ("name", "arguments")
+        if not isinstance(function, Mapping) or name in function
+    }
+    found = {"id": fields.get("id"), "name": asked.get("name")}
+    arguments = asked.get("arguments")
+    if not isinstance(arguments, str):
+        return found if arguments is None else {**found, "arguments": arguments}
+    try:
+        return {**found, "arguments": parse_json(arguments, where="arguments")}
+    except InvalidJSON:
+        # What the model wrote is no JSON; it is kept as it wrote it.
+        return {**found, "raw_arguments": arguments}
+
+
+def _id_of(fields: Mapping[str, Any]) -> Any:
+    given = fields.get("id")
+    return str(given) if isinstance(given, int) and not isinstance(given, bool) else given
 
 
 def _plain(value: object) -> Any:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.recording.options import Durability
     from tracedance_sdk.recording.redaction import Redactor
     from tracedance_sdk.recording.threads import RunThreadPool
-    from tracedance_sdk.trace import Agent, ErrorInfo, Origin, Role, ToolDefinition, Trace, Usage
+    from tracedance_sdk.trace import Agent, ErrorInfo, Origin, Role, ToolDefinition, Trace
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -111,6 +111,9 @@ class TraceRecorder:
                 durability=durability,
             )
         )
+
+    def __repr__(self) -> str:
+        return f"<TraceRecorder {self._life.shown()}>"
 
     def __enter__(self) -> Self:
         self._life.begin(self._life.read_state())
@@ -209,7 +212,7 @@ class TraceRecorder:
         *,
         calls: Iterable[object] = (),
         model: str | None = None,
-        usage: Usage | Mapping[str, Any] | None = None,
+        usage: object = None,
         settings: Mapping[str, Any] | None = None,
         origin: Origin | None = None,
         name: str | None = None,
@@ -225,10 +228,10 @@ class TraceRecorder:
         Args:
             role: ``system``, ``user`` or ``assistant``.
             content: Text, a part (`Text`, `Reasoning`, `Media`), or a list of them.
-            calls: What the model asked for: `Call` objects, or objects or dicts with ``name``,
-                ``arguments`` and, where known, ``id``.
+            calls: What the model asked for: `Call` objects, objects or dicts with ``name``,
+                ``arguments`` and, where known, ``id``, or the ``tool_calls`` of OpenAI's API.
             model: That wrote it.
-            usage: Tokens and cost.
+            usage: Tokens and cost, by our names, or as OpenAI's and Anthropic's APIs report them.
             settings: Sampling settings, by the provider's names.
             origin: Who really wrote it; by default a human, the harness or the agent, by role.
             name: Of the speaker.
@@ -238,7 +241,7 @@ class TraceRecorder:
 
         Raises:
             RecorderError: The recorder is not open.
-            InvalidOption: A role or call that cannot be used.
+            InvalidOption: A role, call or name of a usage that cannot be used.
             InvalidTrace: Another argument of a wrong type.
         """
         self._life.record_turn(
