@@ -8,20 +8,25 @@ in what was returned. Any other iterator or awaitable that comes back is passed 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import Token
 from types import CoroutineType, GeneratorType
 from typing import Any, Final
 
 from tracedance_sdk.recording.driving import (
+    UNRECORDED,
     Operation,
     await_in,
     iterate_async_in,
     iterate_in,
 )
 from tracedance_sdk.recording.functions import GENERATORS, creates_only, hidden_kind_of, kind_of
+from tracedance_sdk.recording.guard import PROCESS_FAULTS
+from tracedance_sdk.recording.scopes import CURRENT
 
 Begin = Callable[[], Operation]
 """Starts the operation; called when the body is about to run."""
 
+_NO_STACK: Final = "stack: RecursionError"
 _AWAITABLE: Final = (CoroutineType, GeneratorType)
 
 
@@ -53,7 +58,12 @@ class Dispatcher:
     ) -> Any:
         """Call the function in an operation; what it gives is what it would give without."""
         if self.kind == "plain":
-            return self._run_plain(begin(), wrapped, args, kwargs)
+            try:
+                operation = begin()
+            except RecursionError:
+                PROCESS_FAULTS[_NO_STACK] = PROCESS_FAULTS.get(_NO_STACK, 0) + 1
+                operation = UNRECORDED
+            return self._run_plain(operation, wrapped, args, kwargs)
         if self.kind == "coroutine" and self._creates_only:
             # Wrong arguments are refused now, as without us; the body is made when it is awaited,
             # so that a coroutine nobody awaits gives one warning and not two.
@@ -82,13 +92,25 @@ class Dispatcher:
             operation.leave(tokens)
             operation.fail(error)
             raise
-        operation.leave(tokens)
+        try:
+            operation.leave(tokens)
+        except RecursionError:
+            PROCESS_FAULTS[_NO_STACK] = PROCESS_FAULTS.get(_NO_STACK, 0) + 1
+            if tokens[0] is not None and tokens[0].old_value is not Token.MISSING:
+                CURRENT.set(tokens[0].old_value)
+            elif tokens[0] is not None:
+                CURRENT.set(None)
         kind = type(value)
         if kind is CoroutineType:
             return _named(await_in(lambda: operation, lambda: value), value)
         if kind is self._generator:
             return self._iterate(lambda: operation, value)
-        operation.succeed(value)
+        try:
+            operation.succeed(value)
+        except RecursionError:
+            # What the function has done must not be lost for want of stack to record it. Nothing
+            # that needs a frame of its own may be called here.
+            PROCESS_FAULTS[_NO_STACK] = PROCESS_FAULTS.get(_NO_STACK, 0) + 1
         return value
 
     def _iterate(self, begin: Begin, made: Any) -> Any:
