@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.grading.runs import action
-from tracedance_sdk.grading import Expected
+from tests.grading.runs import action, graded, run
+from tracedance_sdk.grading import Expected, Verdict
 from tracedance_sdk.grading.action_pattern import input_fits
 from tracedance_sdk.grading.matching import both, contrary, either
 from tracedance_sdk.trace import UNKNOWN, blob_stub, mask_text, type_stub
@@ -150,3 +150,22 @@ def test_three_valued_logic(
     assert both(answers) is all_hold
     assert either(answers) is any_holds
     assert contrary(both(answers)) is either(map(contrary, answers))
+
+
+def test_an_object_not_written_out_equals_nothing_for_sure() -> None:
+    cart = type_stub("shop.Cart", "<shop.Cart object>")
+    places: list[Any] = [1, {"items": []}, cart, {"$not": 1}, {"$regex": "Cart"}]
+    for expected in places:
+        assert Expected({"x": expected}).holds({"x": cart}) is None
+    assert Expected({"x": {"$absent": False}}).holds({"x": cart}) is True
+
+
+@pytest.mark.parametrize("kind", ["idempotence", "critical_errors"])
+def test_calls_with_objects_not_written_out_cannot_be_told_apart(kind: str) -> None:
+    cart = type_stub("shop.Cart", "<shop.Cart object>")
+    pay = [action("pay", {"for": [cart]}), action("pay", {"for": [cart]})]
+    rules = {"rules": [{"action": "pay", "matches": {"for": [{"items": ["x"]}]}}]}
+    report = graded(run(*pay), type=kind, **(rules if kind == "critical_errors" else {}))
+    assert report.verdict is Verdict.INCONCLUSIVE
+    known = action("pay", {"for": [type_stub("int", str(2**70))]})
+    assert graded(run(known, known), type="idempotence").verdict is Verdict.FAIL

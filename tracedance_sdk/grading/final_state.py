@@ -122,4 +122,4 @@ def difference_text(difference: Difference) -> str:
 def _why(found: Any) -> str:
     if found is UNKNOWN:
         return "it was not recorded"
-    return "it is masked, cut or kept elsewhere"
+    return "it is masked, cut, kept elsewhere or an object not written out"

@@ -276,7 +276,8 @@ class _Absent(Condition):
         return (actual is ABSENT) is self.wanted
 
     def readings(self, before: Json, after: Json, *, denied: bool = False) -> list[Reading]:  # noqa: ARG002 - the protocol's
-        return [Reading((None,) if self.wanted is not denied else ())]
+        # Where nothing must be, or anything may be, no part is left to speak of.
+        return [Reading((None,))]
 
 
 class _Not(Condition):
@@ -317,7 +318,9 @@ class _Within(Condition):
         yield from differences(actual, self.expected, mode=self.mode or mode, path=path)
 
     def readings(self, before: Json, after: Json, *, denied: bool = False) -> list[Reading]:  # noqa: ARG002 - the protocol's
-        return [Reading((None if self.mode and not denied else self.expected,))]
+        # The very value leaves nothing unspoken of, even where more would be allowed.
+        whole = answer(differences(after, self.expected, mode="exact")) is True
+        return [Reading((None if whole and not denied else self.expected,))]
 
 
 def _kept(places: list[int], before: list[Json], after: list[Json]) -> list[int]:

@@ -8,7 +8,7 @@ from typing import Any
 from tracedance_sdk.grading.grades import Evidence, shown
 from tracedance_sdk.grading.matching import reported
 from tracedance_sdk.grading.state_history import StateHistory
-from tracedance_sdk.trace import UNKNOWN, Call, Json, Trace, Turn, call_key, is_masked
+from tracedance_sdk.trace import UNKNOWN, Call, Json, Trace, Turn, call_key, is_masked, is_opaque
 
 
 class RunView:
@@ -89,4 +89,20 @@ def _key(call: Call) -> str | None:
     if call.arguments is UNKNOWN:
         return None
     key = call_key(call.name, call.arguments)
-    return None if is_masked(key) or '"$blob"' in key else key
+    if is_masked(key) or '"$blob"' in key:
+        return None
+    return None if '"$type"' in key and holds_opaque(call.arguments) else key
+
+
+def holds_opaque(value: Json) -> bool:
+    """Whether a value holds a stub, at any depth, that does not tell what it stands for."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            if "$type" in item and is_opaque(item):
+                return True
+            pending.extend(item.values())
+        elif isinstance(item, (list, tuple)):
+            pending.extend(item)
+    return False

@@ -18,7 +18,7 @@ from tracedance_sdk.grading.matching import (
     either,
     reported,
 )
-from tracedance_sdk.grading.run_view import RunView
+from tracedance_sdk.grading.run_view import RunView, holds_opaque
 from tracedance_sdk.grading.verdicts import Severity
 from tracedance_sdk.trace import (
     UNKNOWN,
@@ -26,8 +26,10 @@ from tracedance_sdk.trace import (
     Operation,
     covers,
     diff,
+    is_opaque,
     is_unobserved,
     join,
+    same_json,
     split,
 )
 
@@ -140,7 +142,9 @@ def _speaking(criterion: FinalState, frame: UnexpectedChanges, state: Json) -> l
 def _evidence(run: RunView, change: Change) -> Any:
     place = f"{change.path or 'the whole state'}{_record_name(change.path, run.final_state)}"
     if not change.certain:
-        text = f"{place} may have changed: it is masked or kept elsewhere"
+        text = (
+            f"{place} may have changed: it is masked, kept elsewhere or an object not written out"
+        )
     elif change.before is ABSENT:
         text = f"{place} was created: {brief(change.after)}"
     elif change.after is ABSENT:
@@ -268,7 +272,7 @@ class _Walk:
 
 
 def _has_parts(node: Json) -> bool:
-    return isinstance(node, (dict, list))
+    return isinstance(node, (dict, list)) and not is_unobserved(node)
 
 
 def _moved(change: Change, depth: int, place: int) -> Change:
@@ -318,12 +322,27 @@ def _difference(before: Json, after: Json, path: str, allowed: tuple[str, ...]) 
         if before is not after:
             yield from _unallowed(Change(path, before, after), allowed)
         return
+    for place in _opaque_places(before, after, "") if holds_opaque(after) else ():
+        yield from _unallowed(place._replace(path=path + place.path), allowed)
     seen: set[str] = set()
     for operation in diff(before, after):
         change = _observed(operation, before, after)
         if change.path not in seen:
             seen.add(change.path)
             yield from _unallowed(change._replace(path=path + change.path), allowed)
+
+
+def _opaque_places(before: Json, after: Json, path: str) -> Iterator[Change]:
+    """Yield the places of equal stubs that do not tell whether their objects are equal too."""
+    if is_opaque(after):
+        if same_json(before, after):
+            yield Change(path, before, after, certain=False)
+    elif isinstance(after, dict) and isinstance(before, dict):
+        for key in before.keys() & after.keys():
+            yield from _opaque_places(before[key], after[key], join(path, key))
+    elif isinstance(after, list) and isinstance(before, list):
+        for place, (old, new) in enumerate(zip(before, after, strict=False)):
+            yield from _opaque_places(old, new, join(path, place))
 
 
 def _observed(operation: Operation, before: Json, after: Json) -> Change:

@@ -39,6 +39,9 @@ MASK: Final = re.compile(r"\[MASKED:[A-Za-z0-9_.-]{1,40}:[0-9a-f]{0,16}\]")
 """Matches one masked secret inside a text."""
 
 
+_TELLING: Final = re.compile(r"""\bsha256[ =][0-9a-f]{64}\)?\Z|\Ab(['"]).*\1\Z""", re.DOTALL)
+
+
 def mask_text(kind: str, pseudonym: str) -> str:
     """Return the text that replaces a secret, such as ``[MASKED:aws_key:4be1a0c2]``."""
     return f"[MASKED:{kind}:{pseudonym}]"
@@ -79,6 +82,24 @@ def is_type_stub(value: Json) -> bool:
     return isinstance(value, dict) and value.keys() == {"$type", "$repr"}
 
 
+def is_opaque(value: Json) -> bool:
+    """Whether a type stub does not tell its value: two objects may have one text, or one two.
+
+    Numbers tell theirs, and so do bytes written out and whatever ends in a SHA-256 hash.
+    """
+    if not isinstance(value, dict) or "$type" not in value or not is_type_stub(value):
+        return False
+    if value["$type"] in ("int", "float"):
+        return False
+    text = value["$repr"]
+    return not isinstance(text, str) or _TELLING.search(text) is None
+
+
 def is_unobserved(value: Json) -> bool:
-    """Whether a comparison with this very value can have no answer: unknown, masked, or a blob."""
-    return value is UNKNOWN or is_masked(value) or blob_digest(value) is not None
+    """Whether a comparison with this very value can have no answer.
+
+    So it is with what is unknown, masked, moved away, or an object that its stub does not tell.
+    """
+    if isinstance(value, dict):
+        return blob_digest(value) is not None or is_opaque(value)
+    return value is UNKNOWN or is_masked(value)
