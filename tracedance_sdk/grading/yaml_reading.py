@@ -16,6 +16,9 @@ import yaml
 from tracedance_sdk.errors import InvalidSpec, Problem
 from tracedance_sdk.trace import MAX_DEPTH, Json, type_stub
 
+MOST_BYTES: Final = 8 * 1024**2
+"""Largest document, in bytes; more is for JSON, which is read many times as fast."""
+
 MOST_VALUES: Final = 1_000_000
 """Most values in a document, with aliases written out."""
 
@@ -32,6 +35,10 @@ _SCALARS: Final = {
         list("-+.0123456789"),
     ),
 }
+_MOST_EXPLAINED: Final = 256 * 1024
+"""Longest text with a fault that is parsed again for a message that says more."""
+
+_C_TOO_DEEP: Final = "exceeded maximum nesting depth"
 _COLLECTIONS: Final = (f"{_TAG}map", f"{_TAG}seq")
 
 
@@ -43,6 +50,15 @@ class JsonLoader(yaml.SafeLoader):
 
 for _name, (_pattern, _first) in _SCALARS.items():
     JsonLoader.add_implicit_resolver(f"{_TAG}{_name}", _pattern, _first)
+
+# PyYAML has libyaml's parser, ten times as fast, unless it was built without.
+_Parser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _FastLoader(_Parser):  # type: ignore[misc]  # which of the two is known only here
+    """The same by the fastest parser there is; its messages say less."""
+
+    yaml_implicit_resolvers = JsonLoader.yaml_implicit_resolvers
 
 
 def is_plain_text(text: str) -> bool:
@@ -60,6 +76,11 @@ def parse_yaml(data: bytes | str, *, where: str) -> Json:
     Raises:
         InvalidSpec: Not UTF-8, not YAML, a tag, a duplicate key, or out of bounds; with the line.
     """
+    if len(data) > MOST_BYTES:
+        raise InvalidSpec(
+            f"{where}: {len(data):,} bytes of YAML; at most {MOST_BYTES:,} are read; "
+            "save it as JSON, in a file named .json"
+        )
     node = _compose(_decoded(data, where), where)
     if node is None:
         raise InvalidSpec(f"{where}: the file is empty")
@@ -83,21 +104,32 @@ def _decoded(data: bytes | str, where: str) -> str:
 
 def _compose(text: str, where: str) -> yaml.Node | None:
     try:
-        loader = JsonLoader(text)
         try:
-            node: yaml.Node | None = loader.get_single_node()
-        finally:
-            loader.dispose()
+            return _node(_FastLoader, text)
+        except yaml.YAMLError:
+            if len(text) > _MOST_EXPLAINED:
+                raise
+            return _node(JsonLoader, text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = "" if mark is None else f" (line {mark.line + 1}, column {mark.column + 1})"
         reason = " ".join(str(error.problem or error.context).split())
+        if reason == _C_TOO_DEEP:
+            raise InvalidSpec(f"{where}: nested deeper than {MAX_DEPTH} levels") from error
         raise InvalidSpec(f"{where}: not YAML: {reason}{place}") from error
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
         raise InvalidSpec(f"{where}: not YAML: {reason}") from error
     except (RecursionError, ValueError) as error:
         raise InvalidSpec(f"{where}: nested deeper than {MAX_DEPTH} levels") from error
+
+
+def _node(kind: Any, text: str) -> yaml.Node | None:
+    loader = kind(text)
+    try:
+        node: yaml.Node | None = loader.get_single_node()
+    finally:
+        loader.dispose()
     return node
 
 
@@ -154,7 +186,7 @@ class _Reader:
                 self._problem("a key is not text", path, name)
                 continue
             key = name.value
-            if key == "<<" and name.style is None:
+            if key == "<<" and not name.style:
                 self._problem("merge keys ('<<') are not read; write the keys out", path, name)
             elif key in seen:
                 self._problem(f"the key {key!r} stands twice", path, name)
