@@ -169,3 +169,21 @@ def test_calls_with_objects_not_written_out_cannot_be_told_apart(kind: str) -> N
     assert report.verdict is Verdict.INCONCLUSIVE
     known = action("pay", {"for": [type_stub("int", str(2**70))]})
     assert graded(run(known, known), type="idempotence").verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "mode", "fits"),
+    [
+        ({MASKED: 1}, {"sk-1": 1}, "partial", None),
+        ({MASKED: 1}, {"sk-1": {"$absent": True}}, "partial", None),
+        ({MASKED: 1, "sk-1": 2}, {"sk-1": 1}, "partial", False),
+        ({MASKED: 1, "sk-1": 1}, {"sk-1": 1}, "partial", True),
+        ({"d": {MASKED: 1}}, {"d": {"sk-1": 1}}, "input", None),
+        ({MASKED: 1}, {"sk-1": 1}, "exact", None),
+        ({MASKED: 1, "sk-1": 1}, {"sk-1": 1}, "exact", False),
+        ({"sk-1": 1}, {MASKED: 1}, "exact", None),
+        ({MASKED: 1}, {MASKED: 1}, "exact", True),
+    ],
+)
+def test_a_masked_key_may_be_any_key(actual: Any, expected: Any, mode: Any, fits: Any) -> None:
+    assert Expected(expected).holds(actual, mode=mode) is fits

@@ -23,6 +23,7 @@ from typing import Any, Final, Literal, NamedTuple
 from tracedance_sdk.trace import (
     UNKNOWN,
     Json,
+    is_masked,
     is_type_stub,
     is_unobserved,
     join,
@@ -268,13 +269,24 @@ def _compare_object(
             found.append(Difference(_pointer(place), source_of(expected), actual))
         return
     below: Mode = "exact" if mode == "input" else mode
+    missing = False
     for key, item in expected.items():
         value = actual.get(key, ABSENT)
-        if plain_answer(value, item) is not True:
-            _compare(value, item, below, (place, key), found)
+        if plain_answer(value, item) is True:
+            continue
+        if value is ABSENT:
+            missing = True
+            if is_masked(key) or any(map(is_masked, actual)):
+                # A masked key may be this one.
+                found.append(Difference(_pointer((place, key)), source_of(item), ABSENT, False))
+                continue
+        _compare(value, item, below, (place, key), found)
     if mode == "exact":
+        veiled = missing and any(is_masked(key) for key in expected if key not in actual)
         found.extend(
-            Difference(_pointer((place, key)), ABSENT, item)
+            Difference(
+                _pointer((place, key)), ABSENT, item, not (veiled or (missing and is_masked(key)))
+            )
             for key, item in actual.items()
             if key not in expected
         )
