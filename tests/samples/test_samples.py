@@ -76,6 +76,20 @@ def test_the_pytest_sample_passes_once_and_fails_once_with_the_reason(tmp_path: 
     assert "action 1 (send): no spam" in ran.stdout
 
 
+def test_the_pytest_sample_needs_none_of_the_plugins_of_our_own_tests(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; sys.modules['pytest_benchmark'] = None; "
+        "os.environ['PYTEST_DISABLE_PLUGIN_AUTOLOAD'] = '1'; "
+        "import pytest; sys.exit(pytest.main(sys.argv[1:]))"
+    )
+    ours = ("-p", "tracedance_sdk.pytest_plugin", f"--tracedance-dir={tmp_path}")
+    options = ("-q", "-p", "no:cacheprovider", *ours)
+    sample = SAMPLES / "test_with_pytest.py"
+    ran = run_sample("-c", code, *options, str(sample), cwd=SAMPLES.parent)
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert "1 failed, 1 passed" in ran.stdout
+
+
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.py")), ids=lambda path: path.name)
 def test_every_sample_is_run_here_and_says_how_to_run_it(path: Path) -> None:
     assert path.name in Path(__file__).read_text(encoding="utf-8")
