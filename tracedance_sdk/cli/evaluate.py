@@ -98,6 +98,8 @@ def evaluate_command(
     graded = [item for one in found for item in one.graded]
     n_left_out = sum(one.n_sub_agents for one in found)
     if not any(item.report is not None for item in graded):
+        if as_json:
+            print_rows(named_rows(graded), graded, as_json=True)
         return _nothing_graded(graded, paths, plan, n_left_out)
     if n_left_out:
         complain(_left_out(n_left_out))

@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 _PIPE_WIDTH: Final = 400
+_LEAST_WIDTH: Final = 20
+"""A terminal that says it is narrower is not believed: nothing would fit."""
 
 
 class ReportConsole(Console):
@@ -59,4 +61,5 @@ def report_console(stream: TextIO | None = None, *, width: int | None = None) ->
     )
     if width is None and not console.is_terminal and not os.environ.get("COLUMNS"):
         console.width = _PIPE_WIDTH
+    console.width = max(console.width, _LEAST_WIDTH)
     return console
