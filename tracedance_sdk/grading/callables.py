@@ -9,7 +9,7 @@ from typing import Any, Final, get_args
 
 from tracedance_sdk.grading.grades import Grade, Identity, brief, error_grade
 from tracedance_sdk.grading.plugin_graders import Grader
-from tracedance_sdk.grading.verdicts import Severity, Verdict
+from tracedance_sdk.grading.verdicts import Severity, Verdict, worst
 from tracedance_sdk.trace import Trace
 
 TYPE: Final = "callable"
@@ -43,6 +43,28 @@ async def ask_grader(grader: Grader, trace: Trace, identity: Identity) -> list[G
         return [error_grade(identity, failure_text(error))]
 
 
+def contrary_grades(grades: list[Grade]) -> list[Grade]:
+    """Return the grades of a grader whose requirement is not to hold.
+
+    It holds when all its grades pass; what is unclear, or an error, stays so.
+    """
+    verdict = worst(grade.verdict for grade in grades)
+    if verdict in (Verdict.INCONCLUSIVE, Verdict.ERROR):
+        return grades
+    holds = verdict is Verdict.PASS
+    found = []
+    for grade in grades:
+        failing = Verdict.CRITICAL if grade.severity == "critical" else Verdict.FAIL
+        what = "should not hold" if holds else "does not hold, as required"
+        changed = {
+            "verdict": failing if holds else Verdict.PASS,
+            "score": float(not holds),
+            "reason": f"{what}: {grade.reason}",
+        }
+        found.append(grade.model_copy(update=changed))
+    return found
+
+
 def failure_text(error: BaseException) -> str:
     """Return one line that says what a grader raised."""
     text = " ".join(str(error).split())
@@ -52,7 +74,8 @@ def failure_text(error: BaseException) -> str:
 def _grades(result: Any, identity: Identity, threshold: float) -> list[Grade]:
     if isinstance(result, Grade):
         return [_own(result, identity)]
-    if isinstance(result, Sequence) and all(isinstance(item, Grade) for item in result):
+    listed = isinstance(result, Sequence) and len(result) > 0
+    if listed and all(isinstance(item, Grade) for item in result):
         taken: set[str] = set()
         grades = [_own(item, identity) for item in result]
         return [

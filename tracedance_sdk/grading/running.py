@@ -11,7 +11,12 @@ from typing import Any, NamedTuple
 
 from tracedance_sdk.errors import InvalidSpec, UnknownTask
 from tracedance_sdk.grading import unexpected_changes
-from tracedance_sdk.grading.callables import ask_grader, failure_text, identity_of
+from tracedance_sdk.grading.callables import (
+    ask_grader,
+    contrary_grades,
+    failure_text,
+    identity_of,
+)
 from tracedance_sdk.grading.criterion import Criterion
 from tracedance_sdk.grading.gating import Calibration, gated
 from tracedance_sdk.grading.grades import Dimension, Finding, Grade, Identity, error_grade, grade_of
@@ -176,7 +181,8 @@ async def _graded(
 ) -> list[Grade]:
     identity = Identity(name, criterion.type, criterion.name, dimension, criterion.severity)
     if isinstance(criterion, PluginCriterion):
-        return await ask_grader(criterion.grader, run.trace, identity)
+        grades = await ask_grader(criterion.grader, run.trace, identity)
+        return contrary_grades(grades) if criterion.negate else grades
     try:
         findings = list(criterion.findings(run))
         holds = "" if findings else criterion.passing_text(run)
