@@ -168,7 +168,10 @@ def test_one_alternative_is_as_good_as_none(before: Any, after: Any, expected: A
 
 @given(st.lists(values, max_size=5), values, st.data())
 def test_whatever_else_a_list_lost_is_found(items: list[Any], new: Any, data: Any) -> None:
-    if is_unobserved(new) or any(same_json(new, item) for item in items):
+    # A record with other fields may be one that was changed in its place.
+    if isinstance(new, dict) or is_unobserved(new):
+        return
+    if any(same_json(new, item) for item in items):
         return
     place = data.draw(st.integers(0, len(items)))
     expected = {"v": {"$contains": {"$exact": literal(new)}}}

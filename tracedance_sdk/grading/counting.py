@@ -14,6 +14,7 @@ from tracedance_sdk.grading.grades import Finding, counted
 from tracedance_sdk.grading.matching import Answer, both, contrary, either
 from tracedance_sdk.grading.repeats import TransientErrors, failed, is_transient, same_call
 from tracedance_sdk.grading.run_view import RunView
+from tracedance_sdk.grading.sequences import happened
 from tracedance_sdk.trace import Call, Usage
 
 _LIMITS = (
@@ -57,7 +58,7 @@ class Counts(Criterion):
 
     def findings(self, run: RunView) -> Iterator[Finding]:
         """Yield the count when it is not, or may not be, within the bounds."""
-        least = most = 0
+        least = most = finished = 0
         last: Call | None = None
         spared = _Retries(run, self.transient_errors) if self.allow_retries else None
         for call in run.actions:
@@ -65,12 +66,16 @@ class Counts(Criterion):
             if spared is not None and fits is not False:
                 fits = both((fits, contrary(spared.retried(call))))
             least += fits is True
+            # One cut off counts against a maximum, and is not enough for a minimum.
+            finished += fits is True and happened(self.of, call, run) is True
             most += fits is not False
             last = call if fits is not False else last
         count = f"{least}" if least == most else f"between {least} and {most}"
         text = f"{self.of.label} happened {counted(count, 'time')}"
-        if self.min is not None and least < self.min:
-            yield Finding(run.evidence(f"{text}; at least {self.min} required"), most < self.min)
+        if self.min is not None and finished < self.min:
+            cut = f", {counted(finished, 'time')} to its end" if least >= self.min else ""
+            evidence = run.evidence(f"{text}{cut}; at least {self.min} required")
+            yield Finding(evidence, most < self.min)
         if self.max is not None and most > self.max:
             evidence = run.evidence(f"{text}; at most {self.max} allowed", call=last)
             yield Finding(evidence, least > self.max)
@@ -168,6 +173,9 @@ def _duration_ms(run: RunView) -> _Spent:
     started, ended = run.trace.started_at, run.trace.ended_at
     if started is None or ended is None:
         return _Spent(0, None)
+    if ended < started:
+        # A clock that ran backwards tells nothing.
+        return _Spent(0, None)
     duration = (ended - started).total_seconds() * 1000
     return _Spent(duration, duration)
 
@@ -184,7 +192,8 @@ def _cost_usd(run: RunView) -> _Spent:
 
 
 def _sum(amounts: list[float | None]) -> _Spent:
-    known = [amount for amount in amounts if amount is not None]
+    # What is below zero, or no number, was not measured.
+    known = [amount for amount in amounts if amount is not None and amount >= 0]
     whole = sum(known)
     # A run in which no model turn was recorded tells nothing of what it spent.
     return _Spent(whole, whole if amounts and len(known) == len(amounts) else None)

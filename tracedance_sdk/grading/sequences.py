@@ -35,7 +35,7 @@ class Order(Criterion):
                 came = "came" if certain else "may have come"
                 text = f"{run.label(call)} {came} before {self.first.label}"
                 yield Finding(run.evidence(text, call=call, found=call.arguments), certain)
-            fits = self.first.fits(call, run)
+            fits = happened(self.first, call, run)
             if fits is True:
                 return
             seen = None if fits is None else seen
@@ -56,7 +56,7 @@ class RequiredActions(Criterion):
 
     def findings(self, run: RunView) -> Iterator[Finding]:
         """Yield each required action that did not, or may not have, happened."""
-        fits = [[_happened(pattern, call, run) for call in run.actions] for pattern in self.actions]
+        fits = [[happened(pattern, call, run) for call in run.actions] for pattern in self.actions]
         sure, possible = (_in_order if self.in_order else _in_any_order)(fits)
         for position, pattern in enumerate(self.actions):
             if position in sure:
@@ -121,11 +121,11 @@ class ForbiddenSequence(Criterion):
         ]
 
 
-def _happened(pattern: ActionPattern, call: Call, run: RunView) -> Answer:
-    """Whether a call is the action required; one that was cut off may never have been done."""
+def happened(pattern: ActionPattern, call: Call, run: RunView) -> Answer:
+    """Whether a call is the action required; one without an end may never have been done."""
     found = pattern.fits(call, run)
-    cut_off = call.result is not None and call.result.interrupted
-    return None if found is True and cut_off else found
+    unended = call.result is None or call.result.interrupted
+    return None if found is True and unended else found
 
 
 def _or_later(here: list[int | None]) -> list[int | None]:

@@ -12,7 +12,7 @@ from tracedance_sdk.grading.criterion import Criterion
 from tracedance_sdk.grading.grades import Finding, counted
 from tracedance_sdk.grading.matching import Answer
 from tracedance_sdk.grading.run_view import RunView
-from tracedance_sdk.grading.sequences import assign
+from tracedance_sdk.grading.sequences import assign, happened
 
 TrajectoryMode = Literal["strict", "unordered", "subset", "superset"]
 
@@ -45,7 +45,9 @@ class Trajectory(Criterion):
 
     def findings(self, run: RunView) -> Iterator[Finding]:
         """Yield what is missing from the run, and what is beyond the reference."""
-        fits = [[pattern.fits(call, run) for call in run.actions] for pattern in self.reference]
+        # Only "subset" asks for nothing to be done, so a call that was cut off is enough for it.
+        fit = ActionPattern.fits if self.mode == "subset" else happened
+        fits = [[fit(pattern, call, run) for call in run.actions] for pattern in self.reference]
         if self.mode == "strict":
             yield from self._strict(run, fits)
         else:
