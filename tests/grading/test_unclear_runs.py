@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.grading.runs import CUT_OFF, action, graded, run
+from tests.grading.runs import CUT_OFF, FAILED, action, graded, run
 from tracedance_sdk.grading import Grade, Verdict, evaluate
 from tracedance_sdk.grading.callables import contrary_grades
-from tracedance_sdk.trace import Trace, Turn, Usage
+from tracedance_sdk.trace import Trace, Turn, Usage, mask_text
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -84,3 +84,29 @@ def test_a_grader_that_returns_nothing_is_in_error(result: Any) -> None:
 def test_the_contrary_of_a_graders_answer(verdicts: list[Verdict], contrary: list[Verdict]) -> None:
     grades = [Grade(criterion=str(i), type="x", verdict=v) for i, v in enumerate(verdicts)]
     assert [grade.verdict for grade in contrary_grades(grades)] == contrary
+
+
+@pytest.mark.parametrize(
+    ("later", "verdict"),
+    [
+        ([action("undo")], Verdict.PASS),
+        ([action("log", requested_by="tool", parent_call_id="1"), action("undo")], Verdict.PASS),
+        ([action("undo", requested_by="tool", parent_call_id="1")], Verdict.CRITICAL),
+        ([action("undo", result=FAILED)], Verdict.CRITICAL),
+        ([action("undo", result=CUT_OFF)], Verdict.INCONCLUSIVE),
+        ([action("log"), action("undo")], Verdict.CRITICAL),
+    ],
+)
+def test_only_the_actions_after_a_violation_make_it_good(
+    later: list[Any], verdict: Verdict
+) -> None:
+    rule = {"action": "rm", "unless_followed_by": {"action": "undo", "within": 1}}
+    report = evaluate(run("rm", *later), {"id": "t", "critical_errors": [rule]})
+    assert report.verdict is verdict
+
+
+def test_a_masked_tool_may_be_the_one_with_the_rule() -> None:
+    called = run(action(mask_text("token", "4be1a0c2"), {"a": 2}))
+    for inputs, verdict in (({"a": 1}, Verdict.INCONCLUSIVE), ({"a": 2}, Verdict.PASS)):
+        rule = {"action": "pay", "acceptable_inputs": [inputs]}
+        assert evaluate(called, {"id": "t", "actions": [rule]}).verdict is verdict

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, model_validator
 from pydantic_core import PydanticCustomError
 
-from tracedance_sdk.grading.action_pattern import ActionPattern, input_fits
+from tracedance_sdk.grading.action_pattern import ActionPattern, input_fits, succeeded
 from tracedance_sdk.grading.criterion import Criterion, Flag, Positive, SpecPart, same_finding
 from tracedance_sdk.grading.expected import Expected
 from tracedance_sdk.grading.grades import Finding, brief
-from tracedance_sdk.grading.matching import Answer, contrary, either
+from tracedance_sdk.grading.matching import Answer, both, contrary, either
 from tracedance_sdk.grading.run_view import RunView
 from tracedance_sdk.grading.verdicts import Severity
 from tracedance_sdk.trace import UNKNOWN, Call
@@ -90,8 +90,7 @@ class AcceptableInputs(RuledCriterion):
     def findings(self, run: RunView) -> Iterator[Finding]:
         """Yield each action whose inputs are not, or may not be, acceptable."""
         for call in run.actions:
-            rule = next((rule for rule in self.rules if rule.action.holds(call.name)), None)
-            accepted = True if rule is None else rule.accepts(call)
+            rule, accepted = self._ruling(call)
             if rule is None or accepted is True:
                 continue
             yield Finding(
@@ -104,6 +103,23 @@ class AcceptableInputs(RuledCriterion):
                 accepted is False,
                 rule.severity,
             )
+
+    def _ruling(self, call: Call) -> tuple[InputRule | None, Answer]:
+        """Return the rule that decides on an action, or the first that may, and its answer."""
+        found: InputRule | None = None
+        unsure = False
+        for rule in self.rules:
+            named = rule.action.holds(call.name)
+            if named is False:
+                continue
+            accepted = rule.accepts(call)
+            if named is True and not unsure:
+                return rule, accepted
+            # The tool is not known, so the rule may or may not be its own.
+            unsure = True
+            if accepted is not True and found is None:
+                found = rule
+        return found, None
 
 
 class Following(ActionPattern):
@@ -190,10 +206,16 @@ class CriticalErrors(RuledCriterion):
 
 
 def _remedy(run: RunView, position: int, following: Following | None) -> Answer:
+    """Whether a call is made good: by one of the actions after it, and one that succeeds."""
     if following is None:
         return False
-    later = run.done[position + 1 : position + 1 + following.within]
-    return either(following.fits(call, run) for call in later)
+    call = run.done[position]
+    later = [item for item in run.actions if item.index > call.index][: following.within]
+    wanted = following.success
+    return either(
+        both((following.fits(item, run), succeeded(item) if wanted is None else True))
+        for item in later
+    )
 
 
 def _input_text(run: RunView, call: Call, rule: InputRule, *, certain: bool) -> str:
