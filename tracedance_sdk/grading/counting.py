@@ -14,7 +14,7 @@ from tracedance_sdk.grading.grades import Finding, counted
 from tracedance_sdk.grading.matching import Answer, both, contrary, either
 from tracedance_sdk.grading.repeats import TransientErrors, failed, is_transient, same_call
 from tracedance_sdk.grading.run_view import RunView
-from tracedance_sdk.grading.sequences import happened
+from tracedance_sdk.grading.sequences import has_ended
 from tracedance_sdk.trace import Call, Usage
 
 _LIMITS = (
@@ -67,7 +67,7 @@ class Counts(Criterion):
                 fits = both((fits, contrary(spared.retried(call))))
             least += fits is True
             # One cut off counts against a maximum, and is not enough for a minimum.
-            finished += fits is True and happened(self.of, call, run) is True
+            finished += fits is True and has_ended(call)
             most += fits is not False
             last = call if fits is not False else last
         count = f"{least}" if least == most else f"between {least} and {most}"

@@ -124,8 +124,12 @@ class ForbiddenSequence(Criterion):
 def happened(pattern: ActionPattern, call: Call, run: RunView) -> Answer:
     """Whether a call is the action required; one without an end may never have been done."""
     found = pattern.fits(call, run)
-    unended = call.result is None or call.result.interrupted
-    return None if found is True and unended else found
+    return None if found is True and not has_ended(call) else found
+
+
+def has_ended(call: Call) -> bool:
+    """Whether a call came to its end, well or badly."""
+    return call.result is not None and not call.result.interrupted
 
 
 def _or_later(here: list[int | None]) -> list[int | None]:
