@@ -54,6 +54,14 @@ efficient.json          ✓       ✓       ✓        ✓       0.98       ✓ 
 failed.json             ✗       ✗       ‼        ✓       0.12       ‼ CRITICAL
 inefficient.json        ✓       ✗       ✓        ✓       0.88       ✗ FAIL
 
+Why
+  critical-error.json: never select John: action 4 (select_contact): John must
+    never be selected as the recipient
+  failed.json: never select John: action 4 (select_contact): John must never
+    be selected as the recipient
+  inefficient.json: acceptable inputs: action 2 (select_range) was given
+    {'range': 'A1:Z100'}; acceptable: {'range': 'B4:B11'}
+
 1/4 traces passed
 """)
 
@@ -107,9 +115,15 @@ failed.json             ✗       ✗       ‼        ✓       n/a        ‼ 
 inefficient.json        ✓       ✗       ✓        ✓       n/a        ✗ FAIL
 missing.json            -       -       -        -       n/a        ! ERROR
 
-Errors
+Why
   broken.json: not graded: traces/broken.json: not JSON: Expecting property
     name enclosed in double quotes (line 1, column 32)
+  critical-error.json: never select John: action 4 (select_contact): John must
+    never be selected as the recipient
+  failed.json: never select John: action 4 (select_contact): John must never
+    be selected as the recipient
+  inefficient.json: acceptable inputs: action 2 (select_range) was given
+    {'range': 'A1:Z100'}; acceptable: {'range': 'B4:B11'}
   missing.json: not graded: 'missing.json' does not exist
 
 1/6 traces passed

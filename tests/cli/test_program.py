@@ -82,7 +82,6 @@ def test_no_verb_is_wrong_use_and_shows_the_help(tracedance: Tracedance) -> None
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["dance"], "No such command 'dance'; see: tracedance --help"),
         (["--loud"], "No such option '--loud'; see: tracedance --help"),
         (["show"], "Missing argument 'PATHS...'; see: tracedance show --help"),
         (["demo", "now"], "Got unexpected extra argument (now); see: tracedance demo --help"),
@@ -287,6 +286,20 @@ def test_output_that_cannot_be_written_is_one_line(
         timeout=60,
     )
     assert (ran.returncode, ran.stderr) == (2, f"tracedance: {why}\n")
+
+
+@pytest.mark.parametrize(
+    ("word", "answer"),
+    [
+        ("eval", "no verb 'eval'; did you mean 'evaluate'? see: tracedance --help"),
+        ("verfy", "no verb 'verfy'; did you mean 'verify'? see: tracedance --help"),
+        ("x", f"no verb 'x'; known are {', '.join(VERBS)}; see: tracedance --help"),
+    ],
+)
+def test_a_verb_that_does_not_exist_is_answered_with_one_that_does(
+    tracedance: Tracedance, word: str, answer: str
+) -> None:
+    assert tracedance(word) == (2, "", f"tracedance: {answer}\n")
 
 
 @pytest.mark.parametrize(

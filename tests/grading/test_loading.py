@@ -535,3 +535,57 @@ def test_a_changed_copy_forgets_what_was_worked_out_from_the_original() -> None:
     other = spec.model_copy(update={"criteria": ()})
     assert (other.listed(), other.digest == known[0]) == ((), False)
     assert (spec.digest, spec.listed(), spec.final_states) == known
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        (
+            {"criteria": [{"type": "budget", "max_calls": 3}]},
+            "unknown key 'max_calls'; did you mean 'max_actions'? @ $.criteria[0].max_calls",
+        ),
+        (
+            {"budget": {"max_actions": 3}},
+            "unknown key 'budget'; a criterion; write criteria: [{type: budget, ...}] @ $.budget",
+        ),
+        (
+            {"criteria": [{"budget": {"max_actions": 3}}]},
+            "a criterion names its type; write {type: budget, ...} @ $.criteria[0]",
+        ),
+        (
+            {"critical_errors": [{"tool": "refund", "args": {"order": "8"}}]},
+            (
+                "unknown key 'tool'; did you mean 'action'? @ $.critical_errors[0].tool; "
+                "unknown key 'args'; did you mean 'matches'? @ $.critical_errors[0].args"
+            ),
+        ),
+        (
+            {"actions": [{"tool": "refund", "args": {"order": "8"}}]},
+            (
+                "unknown key 'tool'; did you mean 'action'? @ $.actions[0].tool; "
+                "unknown key 'args'; did you mean 'acceptable_inputs'? @ $.actions[0].args"
+            ),
+        ),
+        (
+            {"criteria": [{"type": "order", "first": ["a", "b"], "then": "c"}]},
+            (
+                "the name of an action, or an object such as {action: NAME}, is needed, "
+                "not ['a', 'b'] @ $.criteria[0].first"
+            ),
+        ),
+        (
+            {"criteria": [{"type": "required_actions", "actions": [{"tool": "a"}]}]},
+            "unknown key 'tool'; did you mean 'action'? @ $.criteria[0].actions[0].tool",
+        ),
+        (
+            {"criteria": [{"type": "required_actions", "actions": []}]},
+            "a list that is not empty is needed, not [] @ $.criteria[0].actions",
+        ),
+    ],
+)
+def test_what_others_write_is_answered_with_what_to_write(
+    fields: dict[str, Any], expected: str
+) -> None:
+    with pytest.raises(InvalidSpec) as raised:
+        read_spec({"id": "t", **fields}, versioned=False)
+    assert str(raised.value) == f"spec: {expected}"

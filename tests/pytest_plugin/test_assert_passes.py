@@ -189,3 +189,39 @@ def test_it_works_without_the_plugin(mail: pytest.Pytester) -> None:
 
     mail.runpytest_subprocess("-p", "no:tracedance").assert_outcomes(passed=1)
     assert not (mail.path / ".tracedance").exists()
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("assert_passes(trace, 'missing.yaml')", "'missing.yaml'"),
+        ("assert_passes(trace, {'id': 't', 'outcome': []})", "did you mean 'outcomes'?"),
+        ("assert_passes(trace, SPEC, allow=['inconclusiv'])", "did you mean 'inconclusive'?"),
+        ("assert_passes(trace, SPEC, allow=['snt'])", "did you mean 'sent'?"),
+        ("assert_passes('run.json', SPEC)", "read the file first: td.load_trace('run.json')"),
+        ("assert_passes(recorder, SPEC)", "pass recorder.trace"),
+    ],
+)
+def test_wrong_use_is_shown_at_the_tests_own_line(
+    mail: pytest.Pytester, call: str, said: str
+) -> None:
+    mail.makepyfile(
+        f"""
+        from mail import SPEC, mailbox, send
+        from tracedance_sdk.pytest_plugin import assert_passes
+
+        def test_mail(tracedance_recorder):
+            with tracedance_recorder(state=mailbox) as recorder:
+                send("Ada")
+            trace = recorder.trace
+            {call}
+        """
+    )
+    ran = mail.runpytest()
+    ran.assert_outcomes(failed=1)
+    text = ran.stdout.str()
+    assert said in text
+    assert f">       {call}" in text
+    assert "passing.py" not in text
+    assert "During handling" not in text
+    assert "direct cause" not in text

@@ -148,6 +148,14 @@ efficient.json          ✓       ✓       ✓        ✓       0.98       ✓ 
 failed.json             ✗       ✗       ‼        ✓       0.12       ‼ CRITICAL
 inefficient.json        ✓       ✗       ✓        ✓       0.88       ✗ FAIL
 
+Why
+  critical-error.json: never select John: action 4 (select_contact): John must
+    never be selected as the recipient
+  failed.json: never select John: action 4 (select_contact): John must never
+    be selected as the recipient
+  inefficient.json: acceptable inputs: action 2 (select_range) was given
+    {'range': 'A1:Z100'}; acceptable: {'range': 'B4:B11'}
+
 1/4 traces passed
 """)
 
@@ -159,6 +167,11 @@ critical-error.json     ✓         ✗         ‼         ✓         0.85    
 efficient.json          ✓         ✓         ✓         ✓         0.98        ✓ PASS
 failed.json             ✗         ✗         ‼         ✓         0.12        ‼ CRITICAL      never select John: action 4 (select_c...
 inefficient.json        ✓         ✗         ✓         ✓         0.88        ✗ FAIL          acceptable inputs: action 2 (select_r...
+
+Why
+  critical-error.json: never select John: action 4 (select_contact): John must never be selected as the recipient
+  failed.json: never select John: action 4 (select_contact): John must never be selected as the recipient
+  inefficient.json: acceptable inputs: action 2 (select_range) was given {'range': 'A1:Z100'}; acceptable: {'range': 'B4:B11'}
 
 1/4 traces passed
 """)  # noqa: E501 - as wide as the terminal
@@ -175,6 +188,13 @@ efficient.json
   outcome ✓, actions ✓, critical ✓,
   further ✓, trajectory 0.98
 
+Why
+  critical-error.json: never
+    select John: action 4
+    (select_contact): John must
+    never be selected as the
+    recipient
+
 1/2 traces passed
 """)
 
@@ -186,6 +206,14 @@ critical-error.json     +       x       !!       +       0.85       !! CRITICAL
 efficient.json          +       +       +        +       0.98       + PASS
 failed.json             x       x       !!       +       0.12       !! CRITICAL
 inefficient.json        +       x       +        +       0.88       x FAIL
+
+Why
+  critical-error.json: never select John: action 4 (select_contact): John must
+    never be selected as the recipient
+  failed.json: never select John: action 4 (select_contact): John must never
+    be selected as the recipient
+  inefficient.json: acceptable inputs: action 2 (select_range) was given
+    {'range': 'A1:Z100'}; acceptable: {'range': 'B4:B11'}
 
 1/4 traces passed
 """)
@@ -216,7 +244,7 @@ Trace                   Outcome Actions Critical Further Trajectory Overall
 good.json               ✓       ✓       ✓        ✓       n/a        ✓ PASS
 bad.json                -       -       -        -       n/a        ! ERROR
 
-Errors
+Why
   bad.json: not graded: not JSON
 
 1/2 traces passed
@@ -373,3 +401,33 @@ def test_junit_is_xml_whatever_a_trace_holds(text: str) -> None:
     root, found = cases(rows)
     assert len(found) == 2
     assert "\x1b" not in ET.tostring(root, encoding="unicode")
+
+
+def test_every_note_is_printed_once_below_the_table() -> None:
+    rows = [Row(f"{n}.json", f"{n}.json", made(Verdict.PASS, notes=("look",))) for n in "ab"]
+    rows.append(Row("c.json", "c.json", made(Verdict.PASS, notes=("and here",))))
+    assert table_text(rows).splitlines()[-5:] == [
+        "",
+        "note: look (2 traces)",
+        "note: and here (c.json)",
+        "",
+        "3/3 traces passed",
+    ]
+
+
+@pytest.mark.parametrize("width", [40, 80, 100, 200])
+def test_the_reason_of_an_error_is_told_once_and_in_full(width: int) -> None:
+    rows = [
+        Row("bad.json", "bad.json", problem=f"a{'b' * 20}c"),
+        Row("ok", "ok", made(Verdict.PASS)),
+    ]
+    said = "".join(table_text(rows, width=width).split())
+    assert said.count(f"notgraded:a{'b' * 20}c") == 1
+
+
+@pytest.mark.parametrize("width", [40, 80, 100, 200])
+def test_whoever_reads_a_table_learns_why_a_trace_did_not_pass(width: int) -> None:
+    text = " ".join(table_text(demo_rows(), width=width).split())
+    for name in ("critical-error", "failed"):
+        assert f"{name}.json: never select John: action 4" in text or width == 200
+    assert text.count("John must never be selected") == 2

@@ -7,6 +7,7 @@ help costs no more than click itself.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import importlib
 import os
 import sys
@@ -49,6 +50,17 @@ class _Verbs(click.Group):
         module, _, attribute = VERBS[cmd_name][0].partition(":")
         command = getattr(importlib.import_module(module), attribute)
         return command if isinstance(command, click.Command) else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb, or say which one is probably meant."""
+        if args[0] not in VERBS and not args[0].startswith("-"):
+            near = [verb for verb in sorted(VERBS) if verb.startswith(args[0])]
+            near = near or difflib.get_close_matches(args[0], VERBS, n=1)
+            meant = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(VERBS)}"
+            raise click.UsageError(f"no verb {args[0]!r}; {meant}", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Verbs"):
@@ -136,4 +148,5 @@ def _output_failed(error: OSError) -> int:
 def _wrong_use(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "tracedance"
-    return f"{error.format_message().rstrip('.')}; see: {command} --help"
+    message = error.format_message().rstrip(".")
+    return f"{message}{'' if message.endswith('?') else ';'} see: {command} --help"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import ValidatorFunctionWrapHandler, model_validator
+from pydantic_core import PydanticCustomError
 
 from tracedance_sdk.grading.criterion import Flag, SpecPart
 from tracedance_sdk.grading.expected import Expected
@@ -45,6 +46,8 @@ class ActionPattern(SpecPart):
     @model_validator(mode="wrap")
     @classmethod
     def _from_name(cls, data: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+        if not isinstance(data, (str, dict, cls)):
+            raise PydanticCustomError("action_pattern", "a name or an object is needed")
         return handler({"action": data} if isinstance(data, str) else data)
 
     def fits(self, call: Call, run: RunView) -> Answer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Final, Self
 
 from pydantic import (
     BaseModel,
@@ -69,11 +69,19 @@ class SpecPart(BaseModel):
         aside = aside | {k: v for k, v in data.items() if str(k).startswith("x-")}
         if aside:
             fields["extensions"] = aside
-        found: list[InitErrorDetails] = [_unknown_key(key, data[key], known) for key in unknown]
+        found: list[InitErrorDetails] = [
+            _unknown_key(key, data[key], cls.suggestion(str(key), sorted(known))) for key in unknown
+        ]
         try:
             made = handler(fields)
         except ValidationError as error:
-            problems = error.errors(include_url=False)
+            meant = {(suggested_key(str(key), known),) for key in unknown}
+            problems = [
+                item
+                for item in error.errors(include_url=False)
+                # A key that is there under another name is one problem, not two.
+                if item["type"] != "missing" or item["loc"] not in meant
+            ]
             found = [*(same_finding(item, item["loc"]) for item in problems), *found]
         else:
             if not found:
@@ -86,6 +94,12 @@ class SpecPart(BaseModel):
         for name in made.__dict__.keys() - type(self).model_fields.keys():
             del made.__dict__[name]
         return made
+
+    @classmethod
+    def suggestion(cls, key: str, known: list[str]) -> str:
+        """Return what to say about a key that is unknown here."""
+        near = suggested_key(key, known)
+        return f"did you mean {near!r}?" if near else f"known are {', '.join(known)}"
 
     @model_serializer(mode="wrap")
     def _beside(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -138,12 +152,48 @@ def plain_json(value: Any) -> Any:
     return value
 
 
-def _unknown_key(key: Any, value: Any, known: Iterable[str]) -> InitErrorDetails:
-    names = sorted(known)
-    near = difflib.get_close_matches(str(key), names, n=1)
-    meant = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(names)}"
-    what = f"unknown key {str(key)[:60]!r}; {meant}"
+def _unknown_key(key: Any, value: Any, suggestion: str) -> InitErrorDetails:
+    what = f"unknown key {str(key)[:60]!r}; {suggestion}"
     return InitErrorDetails(type=_custom("unknown_key", what), loc=(str(key),), input=value)
+
+
+_OTHER_WORDS: Final = {
+    "args": "matches",
+    "arguments": "matches",
+    "input": "matches",
+    "inputs": "matches",
+    "parameters": "matches",
+    "name": "action",
+    "tool": "action",
+    "tool_name": "action",
+    "function": "action",
+    "max_calls": "max_actions",
+    "max_steps": "max_actions",
+    "max_tool_calls": "max_actions",
+    "max_errors": "max_failures",
+    "max_cost": "max_cost_usd",
+    "max_duration": "max_duration_ms",
+    "before": "first",
+    "after": "then",
+    "second": "then",
+    "text": "contains",
+    "pattern": "regex",
+    "tools": "actions",
+    "state": "expected_state",
+    "final_state": "expected_state",
+    "expected": "expected_state",
+}
+"""What other tools call a thing → what it is called here, where that is a key."""
+
+
+def suggested_key(key: str, known: Iterable[str]) -> str | None:
+    """Return the known key that is probably meant by another one."""
+    names = sorted(known)
+    other = _OTHER_WORDS.get(key.casefold())
+    if other == "matches" and other not in names:
+        other = "acceptable_inputs"
+    near = [other] if other in names else difflib.get_close_matches(key, names, n=1)
+    return near[0] if near else None
 
 
 def same_finding(item: Any, location: tuple[int | str, ...]) -> InitErrorDetails:

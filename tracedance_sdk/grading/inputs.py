@@ -9,7 +9,14 @@ from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, model
 from pydantic_core import PydanticCustomError
 
 from tracedance_sdk.grading.action_pattern import ActionPattern, input_fits, succeeded
-from tracedance_sdk.grading.criterion import Criterion, Flag, Positive, SpecPart, same_finding
+from tracedance_sdk.grading.criterion import (
+    Criterion,
+    Flag,
+    Positive,
+    SpecPart,
+    same_finding,
+    suggested_key,
+)
 from tracedance_sdk.grading.expected import Expected
 from tracedance_sdk.grading.grades import Finding, brief
 from tracedance_sdk.grading.matching import Answer, both, contrary, either
@@ -57,7 +64,9 @@ class RuledCriterion(Criterion):
     def _one_rule(cls, data: Any, handler: ValidatorFunctionWrapHandler) -> Any:
         if not isinstance(data, dict) or "rules" in data:
             return handler(data)
-        if data.keys().isdisjoint(cls.rule.model_fields.keys() - cls.model_fields.keys()):
+        rule_keys = cls.rule.model_fields.keys() - cls.model_fields.keys()
+        meant = {suggested_key(str(key), rule_keys) for key in data.keys() - cls.model_fields}
+        if rule_keys.isdisjoint(data) and not meant & rule_keys:
             return handler(data)
         if "negate" in data:
             text = "'negate' may mean the criterion or its rule; write the rule under 'rules'"

@@ -97,12 +97,18 @@ def _validated(
     try:
         spec = TaskSpec.model_validate(fields)
     except ValidationError as error:
-        for item in error.errors(include_url=False):
+        for item in _telling(error.errors(include_url=False)):
             found += _problems(item)
     else:
         if not found:
             return spec
     raise _invalid(where, [Problem(what, place_of(path)) for what, path in found])
+
+
+def _telling(items: list[Any]) -> list[Any]:
+    """Leave out that a list is too short where what is wrong with its items is said."""
+    above = {item["loc"][:n] for item in items for n in range(len(item["loc"]))}
+    return [item for item in items if item["type"] != "too_short" or item["loc"] not in above]
 
 
 def _invalid(where: str, problems: list[Problem]) -> InvalidSpec:
@@ -131,7 +137,8 @@ _NEEDED: Final = {
     "tuple_type": "a list", "string_type": "a text", "model_type": "an object",
     "model_attributes_type": "an object", "dict_type": "an object", "bool_type": "true or false",
     "int_type": "a whole number", "float_type": "a number", "string_too_short": "a longer text",
-    "finite_number": "a finite number",
+    "finite_number": "a finite number", "too_short": "a list that is not empty",
+    "action_pattern": "the name of an action, or an object such as {action: NAME},",
 }  # fmt: skip
 
 
@@ -154,6 +161,9 @@ def _unknown_type(value: Any) -> str:
     if not isinstance(value, dict):
         return f"a criterion is an object, not {_shown(value)}"
     if "type" not in value:
+        named = [key for key in value if key in known]
+        if named:
+            return f"a criterion names its type; write {{type: {named[0]}, ...}}"
         return f"a criterion here needs a 'type'; known are {', '.join(known)}"
     near = difflib.get_close_matches(str(value["type"]), known, n=1)
     meant = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"

@@ -220,6 +220,13 @@ class TaskSpec(SpecPart):
             raise PydanticCustomError("any_of", "{text}", {"text": text})
         return self
 
+    @classmethod
+    def suggestion(cls, key: str, known: list[str]) -> str:
+        """Return what to say about a key that is unknown here: it may be a criterion."""
+        if f"{key}s" not in known and (key in CRITERION_TYPES or key in grader_types()):
+            return f"a criterion; write criteria: [{{type: {key}, ...}}]"
+        return super().suggestion(key, known)
+
     @cached_property
     def final_states(self) -> tuple[FinalState, ...]:
         """The final-state criteria that are required to hold."""

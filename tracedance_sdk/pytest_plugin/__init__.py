@@ -134,19 +134,27 @@ def assert_passes(
         The report, for further assertions.
 
     Raises:
+        InvalidOption: `trace` is no trace, or an entry of `allow` is no verdict and no criterion of
+            the specification.
         AssertionError: The verdict is not pass: the text says why, the worst first, with the
             calls and state as expected and as found, and names the file of the kept trace.
         InvalidSpec: The specification cannot be used.
-        InvalidOption: An entry of `allow` is no verdict and no criterion of the specification.
+        UnreadableFile: The specification's file is missing or not permitted.
+        UnknownTask: The registry has no task of the trace's.
 
     Example::
 
         assert_passes(recorder.trace, "tasks/refund.yaml", allow=["inconclusive"])
     """
     __tracebackhide__ = True
+    from tracedance_sdk.errors import TraceDanceError
     from tracedance_sdk.pytest_plugin.passing import passed_or_why
 
-    report, why = passed_or_why(trace, spec, allow=allow, judge=judge)
+    try:
+        report, why = passed_or_why(trace, spec, allow=allow, judge=judge)
+    except TraceDanceError as error:
+        # Where in the library it was noticed is of no use to the test's author.
+        raise error.with_traceback(None) from None
     if why is not None:
         raise AssertionError(why)
     return report

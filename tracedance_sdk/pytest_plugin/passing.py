@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection, Mapping
 from os import PathLike
 from typing import Final
@@ -22,7 +23,7 @@ from tracedance_sdk.grading import (
 )
 from tracedance_sdk.pytest_plugin.attempts import RUNNING
 from tracedance_sdk.pytest_plugin.failure_text import failure_text
-from tracedance_sdk.trace import Trace
+from tracedance_sdk.trace import Trace, require_trace
 
 _TOLERABLE: Final = frozenset(Verdict) - {Verdict.PASS}
 
@@ -43,7 +44,7 @@ def passed_or_why(
         InvalidSpec: The specification cannot be used.
         InvalidOption: An entry of `allow` is no verdict and no criterion of the specification.
     """
-    task = _read(spec, trace)
+    task = _read(spec, require_trace(trace))
     report = evaluate(trace, task, judge=judge)
     attempt = RUNNING[-1] if RUNNING else None
     if attempt is not None:
@@ -83,9 +84,12 @@ def intolerable(report: Report, allow: Collection[str]) -> list[Grade]:
     criteria = [grade.criterion for grade in report.grades]
     for entry in allow:
         if entry not in _TOLERABLE and not _names_criterion(entry, criteria):
+            known = [*(verdict.value for verdict in sorted(_TOLERABLE)), *criteria]
+            near = difflib.get_close_matches(entry, known, n=1)
+            meant = f"; did you mean {near[0]!r}?" if near else ""
             raise InvalidOption(
                 f"allow={entry!r} is no verdict ({', '.join(sorted(_TOLERABLE))}) and no criterion"
-                f" of the specification ({', '.join(map(repr, criteria)) or 'it has none'})"
+                f" of the specification ({', '.join(map(repr, criteria)) or 'it has none'}){meant}"
             )
     return [
         grade

@@ -44,7 +44,7 @@ def print_report(
             _print_dimension(found, console)
     _print_trajectory(report, console, trace)
     for note in report.notes:
-        console.say(f"note: {_safe(note)}", hang=2)
+        console.say(f"note: {_safe(note)}", style="yellow", hang=2)
     console.say(("─" if console.can_print("─") else "-") * min(40, console.width))
     console.say(verdict_text(report.verdict, console))
     if report.raw_verdict is not report.verdict:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from rich.cells import cell_len
@@ -26,6 +26,9 @@ _TRAJECTORY_WIDTH: Final = 12
 _LEAST_NAME: Final = 12
 _LEAST_REASON: Final = 20
 _MOST_REASON: Final = 160
+_TELLING: Final = 60
+"""Cells of a reason that tell enough, so that the rest is left to the report on the one trace."""
+_MOST_NOTES: Final = 10
 
 
 class _Widths(NamedTuple):
@@ -45,7 +48,8 @@ def print_table(rows: Sequence[Row], console: ReportConsole) -> None:
 
     Columns: Trace, Outcome, Actions, Critical, Further (when any trace has such criteria),
     Trajectory, Overall, and Why where there is room. A narrow terminal gets a short block for
-    each row instead. Grades of graders that failed are always listed below.
+    each row instead. What the table has no room for is listed below: why a trace did not pass,
+    graders that failed, and notes.
     """
     columns = [
         (name, title)
@@ -60,11 +64,13 @@ def print_table(rows: Sequence[Row], console: ReportConsole) -> None:
         widths = _Widths(tight, len("Trajectory "), max(longest, len("Overall")))
     room = console.width - widths.all
     if room < _LEAST_NAME:
+        said = 0
         for row in rows:
             _print_block(row, columns, console)
     else:
-        _print_lines(rows, columns, console, widths=widths, room=room)
-    _print_errors(rows, console)
+        said = _print_lines(rows, columns, console, widths=widths, room=room)
+    _print_reasons(rows, console, said=said)
+    _print_notes(rows, console)
     console.say(f"\n{count_passed(rows)}/{len(rows)} traces passed", style="bold")
 
 
@@ -75,18 +81,20 @@ def _print_lines(
     *,
     widths: _Widths,
     room: int,
-) -> None:
+) -> int:
+    """Print the table and return how many cells of each reason it has room for."""
     longest = max((cell_len(in_one_line(row.name)) for row in rows), default=0) + 2
     name_width = min(max(_NAME_WIDTH, longest), room)
     if room - name_width < _LEAST_REASON <= room - _NAME_WIDTH:
         name_width = max(_NAME_WIDTH, room - 2 * _LEAST_REASON)
-    reason_width = room - name_width
+    reason_width = min(room - name_width, _MOST_REASON)
+    reason_width = reason_width if reason_width >= _LEAST_REASON else 0
     titles = [
         title.ljust(width) for (_, title), width in zip(columns, widths.dimensions, strict=True)
     ]
     head = f"{'Trace'.ljust(name_width)}{''.join(titles)}{'Trajectory'.ljust(widths.trajectory)}"
     head += "Overall".ljust(widths.overall)
-    head += "Why" if reason_width >= _LEAST_REASON else ""
+    head += "Why" if reason_width else ""
     console.say(head.rstrip(), style="bold")
     for row in rows:
         line = Text(_cell(shorten_middle(in_one_line(row.name), name_width - 2), name_width))
@@ -94,9 +102,9 @@ def _print_lines(
             line.append_text(_padded(_dimension_mark(row, name, console), width))
         line.append(_score(row).ljust(widths.trajectory))
         line.append_text(_padded(verdict_text(row.verdict, console), widths.overall))
-        if reason_width >= _LEAST_REASON:
-            line.append(shorten(_why(row), min(reason_width, _MOST_REASON)))
+        line.append(shorten(_why(row), reason_width))
         console.say(line)
+    return reason_width
 
 
 def _print_block(row: Row, columns: Sequence[tuple[str, str]], console: ReportConsole) -> None:
@@ -110,21 +118,42 @@ def _print_block(row: Row, columns: Sequence[tuple[str, str]], console: ReportCo
     console.say(", ".join([*cells, f"trajectory {_score(row)}"]), indent=2)
 
 
-def _print_errors(rows: Sequence[Row], console: ReportConsole) -> None:
-    lines = []
-    for row in rows:
-        name = in_one_line(row.name)
-        if row.report is None:
-            lines.append(f"{name}: not graded: {in_one_line(row.problem or '')}")
-            continue
-        lines += [
-            f"{name}: {in_one_line(grade.title)}: {in_one_line(grade.reason)}"
-            for grade in row.report.errors
-        ]
+def _print_reasons(rows: Sequence[Row], console: ReportConsole, *, said: int) -> None:
+    """List why traces did not pass, and graders that failed, as far as the table does not say."""
+    lines = [line for row in rows for line in _reasons(row, said)]
     if lines:
-        console.say("\nErrors", style="bold")
+        console.say("\nWhy", style="bold")
     for line in lines:
         console.say(line, indent=2, hang=2)
+
+
+def _reasons(row: Row, said: int) -> Iterator[str]:
+    """Yield what made the verdict, then what graders failed at; errors are never shortened."""
+    name = in_one_line(row.name)
+    reason = _why(row)
+    if cell_len(reason) > said and row.verdict is Verdict.ERROR:
+        yield f"{name}: {reason}"
+    elif cell_len(reason) > said and said < _TELLING:
+        yield f"{name}: {shorten(reason, _MOST_REASON)}"
+    deciding = None if row.report is None else _deciding(row.report)
+    for grade in () if row.report is None else row.report.errors:
+        if grade is not deciding:
+            yield in_one_line(f"{name}: {grade.title}: {grade.reason}")
+
+
+def _print_notes(rows: Sequence[Row], console: ReportConsole) -> None:
+    """Print each note once, however many traces it is about."""
+    named: dict[str, list[str]] = {}
+    for row in rows:
+        for note in () if row.report is None else row.report.notes:
+            named.setdefault(note, []).append(row.name)
+    if named:
+        console.say("")
+    for note, names in list(named.items())[:_MOST_NOTES]:
+        about = f"{len(names)} traces" if len(names) > 1 else in_one_line(names[0])
+        console.say(f"note: {in_one_line(note)} ({about})", style="yellow", hang=2)
+    if len(named) > _MOST_NOTES:
+        console.say(f"and {len(named) - _MOST_NOTES} more notes", hang=2)
 
 
 def _dimension_mark(row: Row, name: str, console: ReportConsole) -> Text:
@@ -147,7 +176,7 @@ def _score(row: Row) -> str:
 def _why(row: Row) -> str:
     """Say what made the verdict, in one line; nothing for a trace that passed."""
     if row.report is None:
-        return in_one_line(row.problem or "")
+        return in_one_line(f"not graded: {row.problem}")
     grade = _deciding(row.report)
     return "" if grade is None else in_one_line(f"{grade.title}: {grade.reason}")
 
