@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats import ImportProblem, read_head
-from tracedance_sdk.journal import FORMAT, JournalContents, blob_path, read_journal
+from tracedance_sdk.journal import FORMAT, JournalContents, blob_path, journal_key, read_journal
 from tracedance_sdk.otel import assemble
 from tracedance_sdk.trace import Trace
 
@@ -30,12 +30,13 @@ class JournalCollector:
     def collect(self, path: Path) -> Iterator[Trace | ImportProblem]:
         """Yield the traces of a journal in the order their runs began.
 
-        A damaged line is a problem; what the rest of the file says is read all the same.
+        A damaged, altered or missing line is a problem; what the rest of the file says is read all
+        the same, and the runs that the line may have told of say so in their fidelity.
 
         Raises:
-            TraceDanceError: The journal as a whole cannot be read.
+            TraceDanceError: The journal as a whole cannot be read, or its key.
         """
-        contents = read_journal(path)
+        contents = read_journal(path, key=journal_key())
         yield from assemble(contents, blobs=contents.get_blob)
         yield from _problems(contents)
 

@@ -19,7 +19,8 @@ _EXIT_CODES: Final = """\b
 Exit codes:
   0  every line was read, a last one torn by a kill aside
   2  wrong use, no journal, another version, or no run in it
-  3  a line, a blob or a trace file could not be read or written
+  3  records were lost or altered, or a line, a blob or a trace file could not
+     be read or written
 """
 
 
@@ -64,6 +65,10 @@ def _lines(found: Recovery, out: Path) -> Iterator[str]:
     yield f"{count(found.runs, 'run')}, {found.open_runs:,} without an end"
     yield f"{count(found.calls, 'call')}, {found.interrupted:,} interrupted"
     yield f"{count(found.records, 'record')}; {count(found.torn, 'file')} torn at the end"
+    if found.gaps:
+        yield f"{count(found.gaps, 'gap')}: records were lost or altered; tracedance verify tells"
+    if found.unchecked:
+        yield f"{count(found.unchecked, 'file')} under a key not at hand: edits go unnoticed"
     if found.missing_blobs:
         yield f"{count(found.missing_blobs, 'blob')} missing or damaged"
     written = count(len(found.written), "trace")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.journal.breaks import Break, BreakKind
     from tracedance_sdk.journal.decoding import decode_line, otlp_records
     from tracedance_sdk.journal.encoding import FORMAT, VERSION, encode_record
+    from tracedance_sdk.journal.gaps import Gap, GapKind, Place
     from tracedance_sdk.journal.keys import journal_key
     from tracedance_sdk.journal.pruning import Pruning, prune
     from tracedance_sdk.journal.reader import (
@@ -45,12 +46,15 @@ __all__ = [
     "BreakKind",
     "EventRecord",
     "EvidenceRecord",
+    "Gap",
+    "GapKind",
     "JournalContents",
     "JournalProblem",
     "JournalSummary",
     "JournalWriter",
     "Link",
     "OpenTail",
+    "Place",
     "Pruning",
     "SpanRecord",
     "Verification",
@@ -73,6 +77,7 @@ __getattr__, __dir__ = lazy_face(
         "breaks": ("Break", "BreakKind"),
         "decoding": ("decode_line", "otlp_records"),
         "encoding": ("FORMAT", "VERSION", "encode_record"),
+        "gaps": ("Gap", "GapKind", "Place"),
         "keys": ("journal_key",),
         "pruning": ("Pruning", "prune"),
         "reader": ("JournalContents", "JournalProblem", "read_journal"),

@@ -98,6 +98,15 @@ def read_header(line: bytes) -> Header | None:
     record = records[0] if records else None
     if not isinstance(record, EventRecord) or record.name != HEADER_EVENT:
         return None
+    return header_of(record)
+
+
+def header_of(record: EventRecord) -> Header | None:
+    """Return what the record of a header says; None when it is another format's.
+
+    Raises:
+        UnsupportedVersion: A header of another version.
+    """
     about = record.attributes
     if about.get("format") != FORMAT:
         return None

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from tracedance_sdk.journal import EvidenceRecord
+from tracedance_sdk.journal import EvidenceRecord, JournalContents
 from tracedance_sdk.otel import names
 from tracedance_sdk.otel.conventional import conventional_run
+from tracedance_sdk.otel.damage import Damage
 from tracedance_sdk.otel.own import Reading, own_run
 from tracedance_sdk.otel.tree import Run, runs
 from tracedance_sdk.otel.values import Values
-from tracedance_sdk.trace import Fidelity, Trace, assess, build, imported_trace_id
+from tracedance_sdk.trace import Fidelity, Note, Trace, assess, build, imported_trace_id
 
 _OWN: Final = frozenset({names.CALL_INDEX, names.TURN_INDEX})
 
@@ -26,21 +27,34 @@ def assemble(
     interrupted one.
 
     Args:
-        records: Of any number of runs.
+        records: Of any number of runs. Given a journal's contents, the runs whose records may be
+            among those that it has lost, or that were altered, get a note of it.
         blobs: Returns a large value by its digest, such as `JournalContents.get_blob`. A stub
             that is a whole value is resolved where its blob is at hand.
 
     Raises:
         InvalidTrace: Records of ours that hold what no trace may.
     """
-    values = Values(blobs)
     found = runs(records)
+    damage = Damage(records) if isinstance(records, JournalContents) else None
+    return traces_of(found, blobs=blobs, damage=damage)
+
+
+def traces_of(
+    found: list[Run], *, blobs: Callable[[str], bytes | None] | None, damage: Damage | None
+) -> list[Trace]:
+    """Return the traces of runs; see `assemble`."""
+    values = Values(blobs)
     ids = {run.key: _trace_id(run) for run in found}
     readings = [
         own_run(run, values) if _is_own(run) else conventional_run(run, values, ids)
         for run in found
     ]
-    return [_trace(reading) for reading in readings if reading is not None]
+    return [
+        _trace(reading, () if damage is None else damage.notes(run))
+        for run, reading in zip(found, readings, strict=True)
+        if reading is not None
+    ]
 
 
 def _is_own(run: Run) -> bool:
@@ -54,12 +68,13 @@ def _trace_id(run: Run) -> str:
     return own if isinstance(own, str) else imported_trace_id("otel", *run.key)
 
 
-def _trace(reading: Reading) -> Trace:
+def _trace(reading: Reading, damage: Iterable[Note]) -> Trace:
     document = reading.document
     trace = build(document, f"run {document['id']}")
+    notes = [*reading.notes, *damage]
     if reading.fidelity is None:
-        return assess(trace, notes=reading.notes)
+        return assess(trace, notes=notes)
     recorded = Fidelity.model_validate(reading.fidelity)
-    if reading.notes:
-        return assess(trace, notes=[*reading.notes, *recorded.notes])
+    if notes:
+        return assess(trace, notes=[*notes, *recorded.notes])
     return trace.model_copy(update={"fidelity": recorded})

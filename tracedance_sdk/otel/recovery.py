@@ -12,8 +12,10 @@ from typing import Final, NamedTuple
 
 from tracedance_sdk.errors import InvalidOption, InvalidTrace, TraceDanceError, UnreadableFile
 from tracedance_sdk.formats import load_trace, save_trace
-from tracedance_sdk.journal import EvidenceRecord, JournalContents, read_journal
-from tracedance_sdk.otel.assembly import assemble
+from tracedance_sdk.journal import EvidenceRecord, JournalContents, journal_key, read_journal
+from tracedance_sdk.otel.assembly import traces_of
+from tracedance_sdk.otel.damage import Damage
+from tracedance_sdk.otel.tree import runs
 from tracedance_sdk.trace import Trace, encode_json
 
 _FILE_NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,120}")
@@ -33,6 +35,9 @@ class Recovery(NamedTuple):
         interrupted: Of those, calls whose end is not in the journal.
         records: Records read.
         torn: Files that end within a line.
+        gaps: Stretches of lines that are missing, unreadable or altered; those of the journal
+            itself are among the problems.
+        unchecked: Files under a key that is not at hand: edits in them would go unnoticed.
         missing_blobs: Large values that are referred to and not there, or damaged.
         problems: What could not be read or written, one line each.
     """
@@ -46,6 +51,8 @@ class Recovery(NamedTuple):
     interrupted: int
     records: int
     torn: int
+    gaps: int
+    unchecked: int
     missing_blobs: int
     problems: tuple[str, ...]
 
@@ -66,7 +73,7 @@ def recover(path: str | os.PathLike[str], *, out: str | os.PathLike[str]) -> Rec
         What was written and what could not be read.
 
     Raises:
-        JournalError: No journal there.
+        JournalError: No journal there, or its key cannot be read.
         UnsupportedVersion: A journal of another version.
         InvalidOption: `out` is the journal itself.
         UnreadableFile: `out` cannot be made, or is no folder.
@@ -75,12 +82,12 @@ def recover(path: str | os.PathLike[str], *, out: str | os.PathLike[str]) -> Rec
         >>> recover("traces/", out="recovered/").interrupted  # doctest: +SKIP
         1
     """
-    contents = read_journal(path)
+    contents = read_journal(path, key=journal_key())
     folder = _out_folder(Path(out), contents)
     records = list(contents)
     blobs = _Blobs(contents)
     problems: list[str] = []
-    traces = _assembled(records, blobs, problems)
+    traces = _assembled(records, blobs, Damage(contents), problems)
     kept = _Keeper(folder, problems)
     for trace in traces:
         kept.keep(trace)
@@ -95,6 +102,8 @@ def recover(path: str | os.PathLike[str], *, out: str | os.PathLike[str]) -> Rec
         interrupted=sum(call.result is not None and call.result.interrupted for call in calls),
         records=len(records),
         torn=contents.torn,
+        gaps=len(contents.gaps),
+        unchecked=len(contents.unchecked),
         missing_blobs=len(blobs.missing),
         problems=(*map(str, contents.problems), *problems),
     )
@@ -175,13 +184,17 @@ def _out_folder(out: Path, contents: JournalContents) -> Path:
 
 
 def _assembled(
-    records: Sequence[EvidenceRecord], blobs: _Blobs, problems: list[str]
+    records: Sequence[EvidenceRecord], blobs: _Blobs, damage: Damage, problems: list[str]
 ) -> list[Trace]:
     """Return the traces; when records of one run make no trace, those of the others."""
     try:
-        return assemble(records, blobs=blobs.get)
+        return traces_of(runs(records), blobs=blobs.get, damage=damage)
     except InvalidTrace:
-        return [trace for run in _by_run(records) for trace in _one_run(run, blobs, problems)]
+        return [
+            trace
+            for run in _by_run(records)
+            for trace in _one_run(run, blobs, damage=damage, problems=problems)
+        ]
 
 
 def _by_run(records: Sequence[EvidenceRecord]) -> Iterator[list[EvidenceRecord]]:
@@ -190,11 +203,13 @@ def _by_run(records: Sequence[EvidenceRecord]) -> Iterator[list[EvidenceRecord]]
         yield list(run)
 
 
-def _one_run(run: list[EvidenceRecord], blobs: _Blobs, problems: list[str]) -> list[Trace]:
+def _one_run(
+    records: list[EvidenceRecord], blobs: _Blobs, *, damage: Damage, problems: list[str]
+) -> list[Trace]:
     try:
-        return assemble(run, blobs=blobs.get)
+        return traces_of(runs(records), blobs=blobs.get, damage=damage)
     except InvalidTrace as error:
-        problems.append(f"records of one run (there are {len(run)}) make no trace: {error}")
+        problems.append(f"records of one run (there are {len(records)}) make no trace: {error}")
         return []
 
 

@@ -26,9 +26,14 @@ KINDS: Final[dict[str, str]] = {
     "tools_inferred": "tool definitions derived from the calls",
     "tools_missing": "calls of a tool without a definition",
     "record_lost": "a record the source should hold and does not",
+    "record_altered": "a record that is not what was written, or was put in",
+    "hashes_unchecked": "a journal under a key, read without it: edits would go unnoticed",
     "content_off": "content switched off at the source",
 }
 """Every kind of note, with its meaning."""
+
+INCOMPLETE: Final = ("record_lost", "record_altered")
+"""Kinds of notes after which nothing that is not in the trace can be ruled out."""
 
 _MOST_PLACES: Final = 5
 
@@ -54,15 +59,29 @@ def assess(trace: Trace, *, notes: Iterable[Note] = ()) -> Trace:
 
     Args:
         trace: The trace; an earlier fidelity is replaced.
-        notes: What only the reader of the source can know (recovered, cut, guessed, ...).
+        notes: What only the reader of the source can know (recovered, cut, guessed, ...). Those
+            of one kind become one.
     """
     places = _trace_findings(trace)
     _add_call_findings(trace, places)
     found = [_note(kind, where) for kind, where in places.items()]
-    found += [item for item in notes if item.kind not in places]
+    found += _joined(item for item in notes if item.kind not in places)
     found.sort(key=lambda item: item.kind)
     fidelity = Fidelity(notes=tuple(found), fit_for=_fit_for(trace, {item.kind for item in found}))
     return trace.model_copy(update={"fidelity": fidelity})
+
+
+def _joined(notes: Iterable[Note]) -> list[Note]:
+    found: dict[str, Note] = {}
+    for item in notes:
+        known = found.get(item.kind)
+        if known is None:
+            found[item.kind] = item
+        else:
+            places = (*known.places, *item.places)[:_MOST_PLACES]
+            count = known.count + item.count
+            found[item.kind] = Note(kind=item.kind, count=count, places=places)
+    return list(found.values())
 
 
 _Spot = str | tuple[int, int]
@@ -159,7 +178,7 @@ def _holds_mask(value: dict[str, Json] | list[Json]) -> bool:
 
 def _fit_for(trace: Trace, kinds: set[str]) -> tuple[Fitness, ...]:
     fit: list[Fitness] = ["reading"] if trace.turns else []
-    if not kinds & {"arguments_unknown", "content_off", "record_lost"}:
+    if not kinds & {"arguments_unknown", "content_off", *INCOMPLETE}:
         fit.append("grading")
     if trace.final_state is not UNKNOWN:
         fit.append("state_grading")
