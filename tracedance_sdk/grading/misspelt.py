@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from tracedance_sdk.grading.action_pattern import ActionPattern
@@ -74,21 +75,24 @@ def misspelt(named: Iterable[Mention], trace: Trace) -> list[str]:
     for criterion, action, arguments in named:
         where = f"{criterion}: "
         if action not in known:
-            near = _near(action, known, certain=bool(defined))
+            near = _near(action, frozenset(known), certain=bool(defined))
             if near is not None and (defined or not _is_another(action, near, every)):
                 notes[f"{where}no tool {action!r} in the trace; did you mean {near!r}?"] = None
             continue
         taken = defined.get(action)
         have = used.get(action, set()) if taken is None else taken
         for argument in arguments:
-            near = None if argument in have else _near(argument, have, certain=taken is not None)
+            near = None
+            if argument not in have:
+                near = _near(argument, frozenset(have), certain=taken is not None)
             if near is not None and (taken is not None or not _is_another(argument, near, have)):
                 text = f"{action!r} has no argument {argument!r} in the trace"
                 notes[f"{where}{text}; did you mean {near!r}?"] = None
     return list(notes)
 
 
-def _near(name: str, known: Iterable[str], *, certain: bool) -> str | None:
+@lru_cache(maxsize=1_000)
+def _near(name: str, known: frozenset[str], *, certain: bool) -> str | None:
     folded = {other.casefold(): other for other in sorted(known)}
     cutoff = _NEAR_FOR_CERTAIN if certain else _NEAR
     found = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=cutoff)
