@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, model_validator
@@ -96,6 +97,14 @@ class AcceptableInputs(RuledCriterion):
 
     passing: ClassVar[str] = "every action has acceptable inputs"
 
+    @cached_property
+    def _by_name(self) -> dict[str, InputRule] | None:
+        """Name of a tool → the first rule about it; None when a rule has a condition for a name."""
+        names = [rule.action.source for rule in self.rules]
+        if not all(isinstance(name, str) and "[" not in name for name in names):
+            return None
+        return dict(zip(reversed(names), reversed(self.rules), strict=True))
+
     def findings(self, run: RunView) -> Iterator[Finding]:
         """Yield each action whose inputs are not, or may not be, acceptable."""
         for call in run.actions:
@@ -115,6 +124,9 @@ class AcceptableInputs(RuledCriterion):
 
     def _ruling(self, call: Call) -> tuple[InputRule | None, Answer]:
         """Return the rule that decides on an action, or the first that may, and its answer."""
+        if self._by_name is not None and "[" not in call.name:
+            rule = self._by_name.get(call.name)
+            return rule, None if rule is None else rule.accepts(call)
         found: InputRule | None = None
         unsure = False
         for rule in self.rules:
