@@ -91,9 +91,31 @@ def test_a_damaged_line_is_a_problem_and_the_rest_is_read(tmp_path: Path) -> Non
     path = write(tmp_path, a_trace(1))
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:1], b"{broken}\n", *lines[1:]]))
-    trace, problem = collected(path)
-    assert trace.trace == a_trace(1)
+    read, problem = collected(path)
+    assert read.trace is not None
+    assert read.trace.turns == a_trace(1).turns
+    assert read.trace.fidelity.count("record_altered") == 1
     assert str(problem.problem).startswith(f"{path}:2: ")
+
+
+def test_lines_that_are_missing_are_a_problem_and_a_note(tmp_path: Path) -> None:
+    path = write(tmp_path, a_trace(1), a_trace(2))
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:2], *lines[3:]]))
+    *read, problem = collected(tmp_path)
+    assert [item.trace and item.trace.fidelity.count("record_lost") for item in read] == [1, 1]
+    assert str(problem.problem) == f"{path}:3: line 3 should stand here"
+
+
+def test_the_key_of_the_environment_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, a_trace(1))
+    monkeypatch.setenv("TRACEDANCE_JOURNAL_KEY", "secret")
+    read, problem = collected(tmp_path)
+    assert read.trace is not None
+    assert read.trace.fidelity.count("record_altered") > 0
+    assert "chained without the key that was given" in str(problem.problem)
 
 
 def test_other_files_of_the_folder_are_read_by_their_own_collectors(tmp_path: Path) -> None:
