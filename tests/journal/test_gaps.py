@@ -21,7 +21,7 @@ from tests.journal.tampering import (
     relink,
     write_journal,
 )
-from tracedance_sdk.errors import TraceDanceError
+from tracedance_sdk.errors import TraceDanceError, UnsupportedVersion
 from tracedance_sdk.journal import (
     GapKind,
     JournalContents,
@@ -90,7 +90,11 @@ def test_any_byte_changed_is_noticed_where_it_stands(tmp_path: Path, data: st.Da
     aside = tmp_path / "aside.jsonl"
     aside.write_bytes(changed)
     line = whole.count(b"\n", 0, place) + 1
-    gaps = read(aside).gaps
+    try:
+        gaps = read(aside).gaps
+    except UnsupportedVersion:
+        assert line == 1
+        return
     assert gaps[0].line <= line <= gaps[-1].last.line
     assert gaps[-1].last.line - gaps[0].line <= 2
 

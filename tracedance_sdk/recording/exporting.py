@@ -59,6 +59,7 @@ class Export:
 
     def add(self, record: SpanRecord, tally: Tally) -> None:
         """Queue an ended span."""
+        tally.trouble = self._replies.last_trouble
         self._outbox.put(record, tally)
 
     def flush(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry.sdk.trace.export import SpanExporter
@@ -30,12 +31,27 @@ class Replies:
     """
 
     def __init__(self) -> None:
+        self._trouble: str | None = None
         self.forget()
 
     def forget(self) -> None:
         """Be ready for the next request."""
         self.problem: str | None = None
         self.rejected = 0
+
+    def refuse(self, problem: str, endpoint: str | None) -> None:
+        """Note that a request was not taken, and by whom."""
+        self.problem = problem
+        self._trouble = problem if not endpoint else f"{problem} at {_bare(endpoint)}"
+
+    def accept(self, *, rejected: int = 0) -> None:
+        """Note that a request was taken, but for some of its spans."""
+        self.rejected = rejected
+        self._trouble = None
+
+    def last_trouble(self) -> str | None:
+        """Return why the last request was not taken, and by whom; None when it was."""
+        return self._trouble
 
 
 def otlp_exporter(replies: Replies) -> SpanExporter:
@@ -70,7 +86,7 @@ def _session(replies: Replies) -> Session:
             try:
                 response = super().send(request, **options)
             except Exception as error:
-                replies.problem = f"no answer: {type(error).__name__}"
+                replies.refuse(f"no answer: {type(error).__name__}", request.url)
                 raise
             _note_http(replies, response)
             return response
@@ -80,18 +96,30 @@ def _session(replies: Replies) -> Session:
 
 def _note_http(replies: Replies, response: Response) -> None:
     if response.status_code >= 300:
-        replies.problem = f"HTTP {response.status_code}"
-    elif "protobuf" in response.headers.get("Content-Type", ""):
+        replies.refuse(f"HTTP {response.status_code}", response.url)
+        return
+    rejected = 0
+    if "protobuf" in response.headers.get("Content-Type", ""):
         from google.protobuf.message import DecodeError
         from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
             ExportTraceServiceResponse,
         )
 
-        try:
+        with suppress(DecodeError):
             said = ExportTraceServiceResponse.FromString(response.content[:MAX_REPLY_BYTES])
-        except DecodeError:
-            return
-        replies.rejected = said.partial_success.rejected_spans
+            rejected = said.partial_success.rejected_spans
+    replies.accept(rejected=rejected)
+
+
+def _bare(endpoint: str) -> str:
+    """Return an address without what may be secret in it: user, password, query, fragment."""
+    before, slashes, rest = endpoint.partition("://")
+    if not slashes:
+        before, rest = "", endpoint
+    host, slash, path = rest.partition("/")
+    path = path.partition("?")[0].partition("#")[0]
+    host = host.rpartition("@")[2].partition("?")[0].partition("#")[0]
+    return f"{before}{slashes}{host}{slash}{path}"
 
 
 def _over_grpc(replies: Replies) -> SpanExporter:
@@ -101,12 +129,14 @@ def _over_grpc(replies: Replies) -> SpanExporter:
         def _initialize_channel_and_stub(self) -> None:
             super()._initialize_channel_and_stub()  # type: ignore[no-untyped-call]  # theirs
             stub: Any = self._client
-            stub.Export = _listening(stub.Export, replies)
+            stub.Export = _listening(stub.Export, replies, self._endpoint)
 
     return Listening()
 
 
-def _listening(send: Callable[..., Any], replies: Replies) -> Callable[..., Any]:
+def _listening(
+    send: Callable[..., Any], replies: Replies, endpoint: str | None
+) -> Callable[..., Any]:
     import grpc
 
     def listening(*args: Any, **kwargs: Any) -> Any:
@@ -115,9 +145,9 @@ def _listening(send: Callable[..., Any], replies: Replies) -> Callable[..., Any]
             said = send(*args, **kwargs)
         except grpc.RpcError as error:
             code = error.code() if isinstance(error, grpc.Call) else None
-            replies.problem = "gRPC" if code is None else f"gRPC {code.name}"
+            replies.refuse("gRPC" if code is None else f"gRPC {code.name}", endpoint)
             raise
-        replies.rejected = said.partial_success.rejected_spans
+        replies.accept(rejected=said.partial_success.rejected_spans)
         return said
 
     return listening
