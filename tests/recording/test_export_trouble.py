@@ -44,6 +44,7 @@ def test_a_receiver_that_is_not_there_is_named_without_its_password(
         ("http://host?token=x", "http://host"),
         ("https://user@host/", "https://host/"),
         ("me:pw@host:4317", "host:4317"),
+        ("http://me:p/w@host/v1", "http://host/v1"),
         ("host:4317", "host:4317"),
     ],
 )

@@ -116,10 +116,8 @@ def _bare(endpoint: str) -> str:
     before, slashes, rest = endpoint.partition("://")
     if not slashes:
         before, rest = "", endpoint
-    host, slash, path = rest.partition("/")
-    path = path.partition("?")[0].partition("#")[0]
-    host = host.rpartition("@")[2].partition("?")[0].partition("#")[0]
-    return f"{before}{slashes}{host}{slash}{path}"
+    shown = rest.partition("?")[0].partition("#")[0].rpartition("@")[2]
+    return f"{before}{slashes}{shown}"
 
 
 def _over_grpc(replies: Replies) -> SpanExporter:
