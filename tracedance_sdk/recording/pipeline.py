@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Hashable
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -68,6 +69,7 @@ def acquire_pipeline(options: PipelineOptions) -> Pipeline:
 
     Raises:
         JournalError: The redaction key beside the journal cannot be used.
+        InvalidOption: A variable of OpenTelemetry's cannot be used.
     """
     return PIPELINES.acquire(_key(options), partial(_open_pipeline, options))
 
@@ -100,6 +102,10 @@ def _export_key(options: PipelineOptions) -> Hashable:
 def _acquire_export(options: PipelineOptions) -> Export:
     from tracedance_sdk.recording.exporting import open_export
 
+    if options.exporter == "otlp":
+        from tracedance_sdk.recording.otlp_headers import check_headers
+
+        check_headers(os.environ)
     make = partial(open_export, options.exporter, with_content=options.exports_content)
     return EXPORTS.acquire(_export_key(options), make)
 
