@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Final
 
 from tracedance_sdk.journal import Attributes, SpanRecord
 from tracedance_sdk.otel import JSON_ATTRIBUTES
+from tracedance_sdk.otel.names import ERROR_MESSAGE, ERROR_TYPE, RAW_ARGUMENTS
 from tracedance_sdk.recording.evidence import BLOB_BYTES, stub_text
+
+_CONTENT: Final = JSON_ATTRIBUTES | {ERROR_MESSAGE, RAW_ARGUMENTS}
 
 
 def leaving(record: SpanRecord, *, with_content: bool) -> SpanRecord:
@@ -15,19 +19,23 @@ def leaving(record: SpanRecord, *, with_content: bool) -> SpanRecord:
     Args:
         record: As it is kept, secrets masked.
         with_content: Leave arguments, results, messages and states in, the large ones as stubs
-            with size and hash.
+            with size and hash. Without it an error is its type alone.
     """
     attributes: Attributes = {}
     changed = False
     for key, value in record.attributes.items():
-        if not with_content and key in JSON_ATTRIBUTES:
+        if not with_content and key in _CONTENT:
             changed = True
         elif isinstance(value, str) and len(value) > BLOB_BYTES:
             attributes[key] = _stub(value)
             changed = True
         else:
             attributes[key] = value
-    return record._replace(attributes=attributes) if changed else record
+    if changed:
+        record = record._replace(attributes=attributes)
+    if with_content or record.error is None:
+        return record
+    return record._replace(error=str(attributes.get(ERROR_TYPE, "")))
 
 
 def text_size(record: SpanRecord) -> int:

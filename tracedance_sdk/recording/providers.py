@@ -66,15 +66,16 @@ class ProviderSpans:
 
     def end(self, span: Span, record: SpanRecord) -> None:
         """End a span with everything its record says."""
+        sent = leaving(record, with_content=self._with_content)
         fitted = readable_span(
-            leaving(record, with_content=self._with_content),
+            sent,
             resource=_NOWHERE,
             scope=_SCOPE,
             max_value_length=self._limit,
         )
         span.set_attributes(dict(fitted.attributes or {}))
-        if record.error is not None:
-            span.set_status(Status(StatusCode.ERROR, record.error))
+        if sent.error is not None:
+            span.set_status(Status(StatusCode.ERROR, sent.error))
         span.end(record.end_ns)
 
     def trace_id(self, span: Span) -> str:
@@ -102,10 +103,11 @@ class ProviderSpans:
         return before
 
     def detach_root(self, span: Span, before: Context) -> None:
-        """Return to the context before the run, if this context is still in the run's span.
+        """Make the span before the run current again, if this context is still in the run's span.
 
-        A recorder may be closed in another context than it was opened in, where a token would
-        be refused.
+        What else the program has put into the context meanwhile stays. A recorder may be closed
+        in another context than it was opened in, where a token would be refused.
         """
         if otel_trace.get_current_span() is span:
-            otel_context.attach(before)
+            around = otel_trace.get_current_span(before)
+            otel_context.attach(otel_trace.set_span_in_context(around))
