@@ -166,8 +166,8 @@ def test_a_key_is_needed_must_match_and_may_lie_in_a_file(
         said.append(tidy(ran.err).strip())
     assert "\n".join(said) == snapshot("""\
 tracedance: the key given is not the one that 'keyed/FILE.jsonl' was written under
-tracedance: the key file 'none' of TRACEDANCE_JOURNAL_KEY cannot be read: No such file or directory
-tracedance: the key file 'runs' of TRACEDANCE_JOURNAL_KEY cannot be read: Is a directory
+tracedance: the key file named by TRACEDANCE_JOURNAL_KEY cannot be read: No such file or directory
+tracedance: the key file named by TRACEDANCE_JOURNAL_KEY cannot be read: Is a directory
 tracedance: 'keyed/FILE.jsonl' is under a key; set TRACEDANCE_JOURNAL_KEY to it to verify\
 """)
 

@@ -30,9 +30,9 @@ def journal_key() -> bytes | None:
         key = Path(path).read_bytes()
     except (OSError, ValueError) as error:
         raise JournalError(
-            f"the key file {path!r} of {variable} cannot be read: {reason(error)}"
-        ) from error
+            f"the key file named by {variable} cannot be read: {reason(error)}"
+        ) from None
     key = key.removesuffix(b"\n").removesuffix(b"\r")
     if not key:
-        raise JournalError(f"the key file {path!r} of {variable} is empty")
+        raise JournalError(f"the key file named by {variable} is empty")
     return key
