@@ -112,7 +112,7 @@ class OpenCall(Scope):
         facts = result_attributes(
             ok=ok,
             content=content,
-            error_type=None if failure is None else failure.type,
+            error_type=None if failure is None else self.run.name(failure.type),
             error_message=message,
             truncated=truncated,
             interrupted=interrupted or (failure is not None and failure.interrupted),
@@ -147,7 +147,7 @@ class OpenCall(Scope):
         message = self._message(failure)
         facts = result_attributes(
             ok=False,
-            error_type=failure.type,
+            error_type=self.run.name(failure.type),
             error_message=message,
             interrupted=failure.interrupted,
             state_change=self._change(),
@@ -212,7 +212,9 @@ def start_call(
         form: What sort of open call to make.
     """
     run = scope.run
-    name, call_id = name_text(name, run.faults), id_text(call_id, run.faults)
+    name, call_id = run.name(name_text(name, run.faults)), id_text(call_id, run.faults)
+    if call_id is not None:
+        call_id = run.words(call_id)
     data = freeze(arguments)
     if scope.call_id is not None and scope.turn is not None:
         by, place = "tool", run.ledger.place_inside(scope.turn, call_id)

@@ -51,7 +51,7 @@ def execute_action(run: Run, environment: Any, *, action: Any) -> Any:
     name, given, action_id = _field(action, "type"), _field(action, "input"), _field(action, "id")
     if not isinstance(name, str) or not name:
         raise InvalidOption(f"the action {action!r} has no type; give it one")
-    call_id = None if action_id in (None, _ABSENT) else str(action_id)
+    call_id = None if action_id in (None, _ABSENT) else run.words(str(action_id))
     if call_id is not None and not run.ledger.claim(call_id):
         raise InvalidOption(
             f"the action id {call_id!r} was used before in this run; give each action its own"

@@ -102,7 +102,7 @@ class Life:
         run.give_up = self._give_up
         self.run, self.turns = run, TurnLog(run)
         if self._per_call and self._plan.reader is not None and state is not None:
-            run.watch = StateWatch(self._plan.reader, run.text)
+            run.watch = StateWatch(self._plan.reader, run.text, mask=run.masked)
             run.watch.start(state)
 
     def step_in(self) -> None:
@@ -148,7 +148,7 @@ class Life:
             return
         if error is not None:
             failure = describe(error, run.faults)
-            said = {"type": failure.type, "message": run.words(failure.message)}
+            said = {"type": run.name(failure.type), "message": run.words(failure.message)}
             self.outcome.setdefault("error", said)
         self.outcome.setdefault("ended", error is None)
         for call in list(run.streams):
@@ -274,7 +274,8 @@ def _masked_outcome(run: Run, given: dict[str, Any]) -> dict[str, Any]:
     if "details" in document:
         document["details"] = run.masked_object(document["details"])
     if "error" in document:
-        document["error"] |= {"message": run.words(document["error"].get("message", ""))}
+        told = document["error"]
+        told |= {"message": run.words(told.get("message", "")), "type": run.name(told["type"])}
     return document
 
 

@@ -87,14 +87,24 @@ def masked_turn(turn: Turn, mask: Callable[[Json], Json]) -> Turn:
             "calls": tuple(_masked_call(call, mask) for call in turn.calls),
             "settings": _masked_settings(turn.settings, mask),
             "name": None if turn.name is None else str(mask(turn.name)),
+            "model": None if turn.model is None else str(mask(turn.model)),
         }
     )
 
 
-def requests_of(data: bytes) -> list[Request]:
-    """Return what a turn's document asks for, for binding."""
+def requests_of(data: bytes, name: Callable[[str], str]) -> list[Request]:
+    """Return what a turn's document asks for, for binding.
+
+    Args:
+        data: The document.
+        name: Masks the secrets in a name or id.
+    """
     return [
-        Request(call["id"], call["name"], call_key(call["name"], call.get("arguments")))
+        Request(
+            name(call["id"]),
+            name(call["name"]),
+            call_key(name(call["name"]), call.get("arguments")),
+        )
         for call in orjson.loads(data)["calls"]
     ]
 
@@ -110,7 +120,14 @@ def _masked_part(part: Part, mask: Callable[[Json], Json]) -> Part:
 def _masked_call(call: Call, mask: Callable[[Json], Json]) -> Call:
     raw = None if call.raw_arguments is None else mask(call.raw_arguments)
     arguments = call.arguments if call.arguments is UNKNOWN else mask(call.arguments)
-    return call.model_copy(update={"arguments": arguments, "raw_arguments": raw})
+    return call.model_copy(
+        update={
+            "id": str(mask(call.id)),
+            "name": str(mask(call.name)),
+            "arguments": arguments,
+            "raw_arguments": raw,
+        }
+    )
 
 
 def _masked_settings(

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 UNCHECKED: Final = b'"[MASKED:unchecked:]"'
 """Stands for a value that the redactor failed to look at."""
 
+_MOST_NAMES: Final = 2048
+"""How many names a run remembers."""
+
 NOT_KEPT: Final = '{"$type":"blob","$repr":"a large value that could not be stored"}'
 
 
@@ -114,6 +117,7 @@ class Run:
         self._counting = threading.Lock()
         self._put_blob = self.evidence.put_blob
         self._redact = pipeline.redact
+        self._names: dict[str, str] = {}
         self._export = pipeline.export
 
     def open(self) -> None:
@@ -183,6 +187,17 @@ class Run:
     def words(self, text: str) -> str:
         """Return plain text (a message, a name, a prompt) with its secrets masked."""
         return str(self.masked_value(text))
+
+    def name(self, text: str) -> str:
+        """Return a name that comes again and again, with its secrets masked; looked at once."""
+        if self._redact is None:
+            return text
+        found = self._names.get(text)
+        if found is None:
+            found = self.words(text)
+            if len(self._names) < _MOST_NAMES:
+                self._names[text] = found
+        return found
 
     def masked_value(self, value: object) -> Json:
         """Return a value as JSON with its secrets masked."""

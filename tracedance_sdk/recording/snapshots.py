@@ -119,11 +119,20 @@ class StateWatch:
     Args:
         reader: Takes the state.
         text: Makes JSON bytes fit to be written.
+        mask: Masks the secrets in JSON. States are compared masked: a patch says the name of what
+            it changes in its path, where the name of a secret would not be seen.
     """
 
-    def __init__(self, reader: StateReader, text: Callable[[bytes], str]) -> None:
+    def __init__(
+        self,
+        reader: StateReader,
+        text: Callable[[bytes], str],
+        *,
+        mask: Callable[[bytes], bytes],
+    ) -> None:
         self._reader = reader
         self._text = text
+        self._mask = mask
         self._lock = threading.RLock()
         self._before: Json = None
         self._kept = 0
@@ -131,7 +140,7 @@ class StateWatch:
 
     def start(self, state: bytes) -> None:
         """Compare with this state from now on."""
-        self._before = orjson.loads(state)
+        self._before = orjson.loads(self._mask(state))
 
     def start_afresh_in_child(self) -> None:
         """Become usable in a forked process, whatever the lock was doing in its parent."""
@@ -189,7 +198,7 @@ class StateWatch:
 
     def _since(self, kept: int, state: bytes) -> str | None:
         """Return the change to a state read after `kept` looks; None when there are more now."""
-        now = orjson.loads(state)
+        now = orjson.loads(self._mask(state))
         with self._lock:
             if kept != self._kept:
                 return None

@@ -45,8 +45,8 @@ class TurnLog:
         if facts.get("started_at") is None:
             facts["started_at"] = datetime.now(UTC)
         data = turn_document(role, content, calls, **facts)
-        requests = requests_of(data)
         turn = masked_turn(turn_of(data), self._run.masked_value)
+        requests = requests_of(data, self._run.words)
         index = self._run.ledger.add_turn(turn.role, requests)
         turn = turn.model_copy(update={"index": index})
         GUARD.attempt("turn", self._run.faults, self._write, turn)
