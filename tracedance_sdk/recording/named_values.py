@@ -21,8 +21,9 @@ from tracedance_sdk.recording.secret_names import Secrecy
 _GAP: Final = re.compile(rb"(?:\s|\\+[nrt])*")
 # An ideographic comma or full stop, a wide comma or colon, a typographic quote ends a value too.
 _WIDE_STOPS: Final = rb"\xe2(?!\x80[\x98-\x9f\xa6])|\xe3(?!\x80[\x81\x82])|\xef(?!\xbc[\x8c\x9a])"
+# Not possessive: before Python 3.11.5 a possessive group with a lookahead in it matches too much.
 _UNQUOTED: Final = re.compile(
-    rb"(?:[^\s\"'`,;&<>(){}\[\]|\\\x00-\x1f\xe2\xe3\xef]++|\\+/|" + _WIDE_STOPS + rb")++"
+    rb"(?:[^\s\"'`,;&<>(){}\[\]|\\\x00-\x1f\xe2\xe3\xef]+|\\+/|" + _WIDE_STOPS + rb")+"
 )
 _VARIABLE: Final = re.compile(rb"[^\s\"'`\\<>\x00-\x1f]+")
 _PARAMETER: Final = re.compile(rb"[&?][A-Za-z_]+=")
