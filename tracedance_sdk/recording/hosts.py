@@ -58,9 +58,10 @@ def _passed_handler(traceback: TracebackType | None) -> bool:
     """
     while traceback is not None:
         for value in traceback.tb_frame.f_locals.values():
-            if isinstance(value, FrameType):
+            # `type`, not `isinstance`: the program's values may answer for their class themselves.
+            if type(value) is FrameType:
                 return True
-            if isinstance(value, tuple) and len(value) == _GIVEN and type(value[1]) is FrameType:
+            if type(value) is tuple and len(value) == _GIVEN and type(value[1]) is FrameType:
                 return True
         traceback = traceback.tb_next
     return False
