@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,42 @@ def test_a_folder_that_cannot_be_written_raises_in_one_line(tmp_path: Path) -> N
     with pytest.raises(JournalError) as caught:
         write_blob(tmp_path, b"[1]")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("fsync", [False, True])
+def test_writing_a_value_again_repairs_its_blob(tmp_path: Path, fsync: bool) -> None:
+    digest = write_blob(tmp_path, b"[1]")
+    blob_path(tmp_path, digest).write_bytes(b"[2]")
+    assert write_blob(tmp_path, b"[1]", fsync=fsync) == digest
+    assert read_blob(tmp_path, digest) == b"[1]"
+
+
+def test_a_kept_blob_is_handed_to_the_disk_when_that_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digest = write_blob(tmp_path, b"[1]")
+    path = blob_path(tmp_path, digest)
+    before, handed = path.stat().st_ino, []
+    fsync = os.fsync
+
+    def watched(descriptor: int) -> None:
+        handed.append(os.fstat(descriptor).st_ino)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    write_blob(tmp_path, b"[1]")
+    assert handed == []
+    write_blob(tmp_path, b"[1]", fsync=True)
+    assert handed == [before, path.parent.stat().st_ino]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="platform: no named pipes")
+def test_a_pipe_in_place_of_a_blob_is_refused_and_replaced(tmp_path: Path) -> None:
+    digest = write_blob(tmp_path, b"[1]")
+    path = blob_path(tmp_path, digest)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(JournalError, match="no regular file"):
+        read_blob(tmp_path, digest)
+    write_blob(tmp_path, b"[1]")
+    assert read_blob(tmp_path, digest) == b"[1]"

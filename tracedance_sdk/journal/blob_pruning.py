@@ -36,7 +36,10 @@ def old_blobs(folder: Path, before_ns: int, mentions: frozenset[str]) -> list[Ol
             continue
         if name is not None and name[1] in mentions:
             continue
-        status = path.lstat()
+        try:
+            status = path.lstat()
+        except FileNotFoundError:  # A draft that has become a blob since.
+            continue
         if stat.S_ISREG(status.st_mode) and status.st_mtime_ns < before_ns:
             found.append(OldBlob(path, status.st_size))
     return found

@@ -7,12 +7,14 @@ import hashlib
 import os
 import re
 import secrets
+import stat
 from pathlib import Path
 from typing import Final
 
 from tracedance_sdk.errors import JournalError
 from tracedance_sdk.journal.folders import make_folder, sync_folder
 
+_READING: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 
@@ -28,16 +30,16 @@ def blob_path(folder: Path, digest: str) -> Path:
 
 
 def write_blob(folder: Path, data: bytes, *, fsync: bool = False) -> str:
-    """Keep bytes under their SHA-256 and return it; bytes already kept cost one look.
+    """Keep bytes under their SHA-256 and return it; bytes already kept are compared.
 
-    The file appears whole or not at all.
+    The file appears whole or not at all. One that is not what was written is replaced.
 
     Raises:
         JournalError: The file cannot be written.
     """
     digest = hashlib.sha256(data).hexdigest()
     path = blob_path(folder, digest)
-    if _is_kept(path, len(data)):
+    if _is_kept(path, data, fsync=fsync):
         return digest
     draft = path.with_name(f".{digest[:16]}-{os.getpid()}-{secrets.token_hex(4)}")
     try:
@@ -60,13 +62,36 @@ def write_blob(folder: Path, data: bytes, *, fsync: bool = False) -> str:
     return digest
 
 
-def _is_kept(path: Path, size: int) -> bool:
+def _is_kept(path: Path, data: bytes, *, fsync: bool) -> bool:
     """Whether a blob is there whole; if so it counts as just used, which keeps pruning off it."""
     try:
         os.utime(path)
-        return path.stat().st_size == size
+        if path.stat().st_size != len(data) or _content(path) != data:
+            return False
+        if fsync:
+            # Whoever wrote it may not have asked for that.
+            with path.open("r+b") as file:
+                os.fsync(file.fileno())
+            sync_folder(path.parent)
     except OSError:
         return False
+    return True
+
+
+def _content(path: Path) -> bytes:
+    """Return a file's bytes, without waiting for those of a pipe.
+
+    Raises:
+        OSError: It cannot be read, or is no regular file.
+    """
+    descriptor = os.open(path, _READING)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError("no regular file")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(descriptor)
 
 
 def read_blob(folder: Path, digest: str) -> bytes | None:
@@ -77,7 +102,7 @@ def read_blob(folder: Path, digest: str) -> bytes | None:
     """
     path = blob_path(folder, digest)
     try:
-        data = path.read_bytes()
+        data = _content(path)
     except FileNotFoundError:
         return None
     except OSError as error:
