@@ -292,7 +292,7 @@ would remove 1 file and 0 blobs, N bytes
     done = tracedance("prune", "runs", "--older-than", "720h", "--json")
     assert done.code == 0
     document = json.loads(done.out)
-    assert (document["format"], document["files"]) == ("tracedance.pruning", [str(old)])
+    assert (document["format"], document["files"]) == ("tracedance.pruning", [f"runs/{old.name}"])
     assert not old.exists()
     assert only_file().exists()
     assert tracedance("verify", "runs").code == 0

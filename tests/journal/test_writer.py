@@ -268,14 +268,42 @@ def test_a_file_cut_while_it_is_written_counts_the_records_cut_off(tmp_path: Pat
     assert list(read_journal(tmp_path)) == [call_end(0), call_end(1)]
 
 
-def test_a_file_that_was_moved_has_lost_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("replaced", [False, True])
+def test_after_its_folder_was_moved_a_writer_goes_on_in_the_folder_it_was_given(
+    tmp_path: Path, replaced: bool
+) -> None:
     writer = JournalWriter(tmp_path / "traces")
     writer.append(call_end(0))
     (tmp_path / "traces").rename(tmp_path / "moved")
+    if replaced:
+        (tmp_path / "other").mkdir()
+        (tmp_path / "traces").symlink_to(tmp_path / "other")
+    time.sleep(0.06)
+    writer.append(call_end(1))
+    assert writer.close().lost == 1
+    assert list(read_journal(tmp_path / "moved")) == [call_end(0)]
+    assert list(read_journal(tmp_path / "traces")) == [call_end(1)]
+
+
+def test_a_folder_moved_before_closing_is_noticed_on_closing(tmp_path: Path) -> None:
+    writer = JournalWriter(tmp_path / "traces")
+    writer.append(call_end(0))
+    (tmp_path / "traces").rename(tmp_path / "moved")
+    assert writer.close().lost == 1
+
+
+def test_a_change_of_the_current_folder_moves_no_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    writer = JournalWriter("traces")
+    writer.append(call_end(0))
+    monkeypatch.chdir(tmp_path / "elsewhere")
     time.sleep(0.06)
     writer.append(call_end(1))
     assert writer.close().lost == 0
-    assert list(read_journal(tmp_path / "moved")) == [call_end(0), call_end(1)]
+    assert list(read_journal(tmp_path / "traces")) == [call_end(0), call_end(1)]
 
 
 @needs_fork

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import shutil
 import stat
 import subprocess
 import sys
@@ -146,6 +147,21 @@ def test_a_journal_that_cannot_be_written_stops_neither_the_program_nor_the_reco
 
     assert [call.name for call in recorder.trace.calls] == ["act"]
     assert recorder.close().faults == {"pipeline: JournalError": 1}
+
+
+@pytest.mark.parametrize("is_moved", [True, False])
+def test_a_trace_whose_records_were_taken_away_is_refused_in_one_line(
+    tmp_path: Path, is_moved: bool
+) -> None:
+    with TraceRecorder(journal=tmp_path / "traces") as recorder:
+        recorder.call("pay", {})
+    if is_moved:
+        (tmp_path / "traces").rename(tmp_path / "moved")
+    else:
+        shutil.rmtree(tmp_path / "traces")
+    with pytest.raises(JournalError, match="no longer in its journal") as caught:
+        _ = recorder.trace
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.usefixtures("forgiving")

@@ -78,6 +78,8 @@ class OpenFile:
         self._fsync = fsync
         self._descriptor = move_out_of_the_way(os.open(path, _FLAGS, 0o600))
         self._identity = _identity(os.fstat(self._descriptor))
+        # A file system on which the two differ cannot tell whether a file was moved.
+        self._is_known_by_path = self._stands_at_path()
         lock_for_writing(self._descriptor)
 
     @property
@@ -144,14 +146,14 @@ class OpenFile:
     def find_loss(self) -> int | None:
         """Return how many of the records are gone when the file was taken away; else None.
 
-        It is gone when it was removed or cut. A file that was moved has lost nothing. When the
+        It is gone when it was removed, cut, or moved with its folder or without. When the
         program closed our descriptor, as daemons do with all they inherit, the records are still
         in the file, but no more can be written to it.
         """
         status = self._status()
         if status is None:
             return 0
-        if status.st_nlink == 0:
+        if status.st_nlink == 0 or (self._is_known_by_path and not self._stands_at_path()):
             return self.tail.records
         if status.st_size >= self.size:
             return None
@@ -183,6 +185,15 @@ class OpenFile:
         except OSError:
             return None
         return status if _identity(status) == self._identity else None
+
+    def _stands_at_path(self) -> bool:
+        """Whether the file's path leads to it, as far as that can be told."""
+        try:
+            return _identity(self.path.stat()) == self._identity
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            return True
 
     def _take_back(self) -> None:
         try:

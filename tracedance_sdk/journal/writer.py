@@ -41,7 +41,7 @@ class JournalSummary(NamedTuple):
         records: Records appended, without headers and closing records.
         bytes: Of all files, headers and closing records included.
         lost: Of the records, those that somebody took away while their file was being written,
-            by removing or cutting it.
+            by removing, moving or cutting it.
     """
 
     head: str | None
@@ -79,7 +79,7 @@ class JournalWriter:
         max_bytes: int = MAX_FILE_BYTES,
         max_seconds: float = MAX_FILE_SECONDS,
     ) -> None:
-        self.folder = Path(folder)
+        self.folder = Path(folder).absolute()
         self._key = key
         self._link = link_under(key)
         self._fsync = durability == "fsync"
@@ -116,8 +116,8 @@ class JournalWriter:
     def append(self, record: EvidenceRecord) -> None:
         """Write one record.
 
-        When the file was removed or cut since the last record, another is begun, and what was
-        lost with it is logged and counted in the summary.
+        When the file was removed, moved or cut since the last record, another is begun, and what
+        was lost with it is logged and counted in the summary.
 
         Raises:
             JournalError: It could not be written whole; nothing of it remains in the journal.
@@ -258,7 +258,7 @@ class JournalWriter:
             self._leave(file)
 
     def _look(self) -> None:
-        """Notice that the file was removed or cut, which no write would tell."""
+        """Notice that the file was removed, moved or cut, which no write would tell."""
         file = self._file
         if file is None:
             return

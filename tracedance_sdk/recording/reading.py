@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
+from tracedance_sdk.errors import JournalError
 from tracedance_sdk.journal import SpanRecord
 from tracedance_sdk.otel import assemble
 from tracedance_sdk.recording.runs import Run
@@ -17,10 +18,20 @@ def trace_of(run: Run, root: SpanRecord | None = None) -> Trace:
     Args:
         run: The run.
         root: Its root span as of now, while it is open.
+
+    Raises:
+        JournalError: The journal no longer holds the run's records.
     """
     records = chain(run.evidence.records(), () if root is None else (root,))
     traces = assemble(records, blobs=run.evidence.get_blob)
-    return next(trace for trace in traces if trace.id == run.identity.trace_id)
+    trace_id = run.identity.trace_id
+    trace = next((trace for trace in traces if trace.id == trace_id), None)
+    if trace is None:
+        raise JournalError(
+            f"the records of the trace {trace_id!r} are no longer in its journal: the folder or "
+            "its files were moved or removed; 'tracedance recover' reads them where they are now"
+        )
+    return trace
 
 
 def traces_of(run: Run) -> Iterator[Trace]:
