@@ -16,6 +16,7 @@ from tests.journal.tampering import (
     KEY,
     SETTINGS,
     Journal,
+    Setting,
     lines_of,
     put_lines,
     relink,
@@ -66,14 +67,7 @@ TABLE = snapshot(
             "open end",
             "truncated @ line 0",
         ],
-        "cut before the last newline": [
-            "open end",
-            "open end",
-            "intact",
-            "open end",
-            "open end",
-            "intact",
-        ],
+        "cut before the last newline": "open end",
         "cut after a line": [
             "open end",
             "open end",
@@ -151,16 +145,15 @@ def test_every_edit_is_named_and_placed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=[setting.name for setting in SETTINGS])
 @pytest.mark.parametrize("edit", [name for name in EDITS if name != "nothing"])
-def test_no_edit_passes_as_intact_but_those_that_nobody_could_see(
+def test_no_edit_passes_as_intact_but_rewriting_all_without_key_and_head(
     tmp_path: Path, edit: str, setting: object
 ) -> None:
     assert isinstance(setting, type(CLOSED))
     journal = write_journal(tmp_path, setting)
     EDITS[edit](journal)
-    invisible = edit == "cut before the last newline" and setting.expects_head
     rewritten = edit in ("all rewritten, no key", "all rewritten, a key claimed")
     unproven = rewritten and not setting.is_keyed and not setting.expects_head
-    assert (said(journal, setting) == "intact") is (invisible or (unproven and setting.is_closed))
+    assert (said(journal, setting) == "intact") is (unproven and setting.is_closed)
 
 
 @pytest.mark.parametrize("setting", [CLOSED, KEYED], ids=["plain", "keyed"])
@@ -342,6 +335,61 @@ def test_a_head_in_the_middle_leaves_the_end_open(tmp_path: Path) -> None:
     later = writer.close().head
     assert later is not None
     assert verify(tmp_path, expect=[head, later]).ok
+
+
+@pytest.mark.parametrize("setting", [WITH_HEAD, KILLED], ids=lambda setting: setting.name)
+@pytest.mark.parametrize("before", [b"x", b'{"a":', b"[", b"\0" * 70, b'{"resourceSpans":[{"scope'])
+def test_a_record_put_into_a_torn_end_is_a_break(
+    tmp_path: Path, setting: Setting, before: bytes
+) -> None:
+    journal = write_journal(tmp_path, setting._replace(is_closed=False))
+    path = journal.files[-1]
+    content = path.read_bytes()
+    forged = lines_of(path)[-1].replace(b"pay", b"win").removesuffix(b"\n")
+    assert b"win" in forged
+    path.write_bytes(content + before + forged)
+    found = verify(tmp_path, expect=[journal.head])
+    assert [item.kind for item in found.breaks] == ["edited"]
+    contents = read_journal(tmp_path)
+    list(contents)
+    assert [gap.kind for gap in contents.gaps] == ["altered"]
+    assert len(contents.problems) == 1
+
+
+def test_a_torn_end_shows_behind_the_expected_head_too(tmp_path: Path) -> None:
+    journal = write_journal(tmp_path, KILLED)
+    assert verify(tmp_path, expect=[journal.head]).open_tails == ()
+    path = journal.files[-1]
+    path.write_bytes(path.read_bytes() + lines_of(path)[-1][:200])
+    found = verify(tmp_path, expect=[journal.head])
+    assert found.ok
+    assert [(tail.path, tail.is_torn) for tail in found.open_tails] == [(path, True)]
+
+
+def test_files_that_no_expected_head_vouches_for_are_open_ends(tmp_path: Path) -> None:
+    own = write_journal(tmp_path, CLOSED)
+    own_files = set(own.files)
+    assert verify(tmp_path, expect=[own.head]).open_tails == ()
+    put_in = write_journal(tmp_path, CLOSED)
+    assert verify(tmp_path).open_tails == ()
+    found = verify(tmp_path, expect=[own.head])
+    assert found.ok
+    assert {tail.path for tail in found.open_tails} == set(put_in.files) - own_files
+    assert all(tail.is_unvouched for tail in found.open_tails)
+    assert verify(tmp_path, expect=[own.head, put_in.head]).open_tails == ()
+
+
+def test_a_head_vouches_for_the_files_that_go_on_after_it(tmp_path: Path) -> None:
+    writer = JournalWriter(tmp_path, max_bytes=2000)
+    writer.append(call_end(0))
+    early = writer.summary().head
+    assert early is not None
+    for number in range(1, 9):
+        writer.append(call_end(number))
+    writer.close()
+    found = verify(tmp_path, expect=[early])
+    assert found.files > 2
+    assert (found.breaks, found.open_tails) == ((), ())
 
 
 def test_files_of_several_processes_are_chains_of_their_own(tmp_path: Path) -> None:

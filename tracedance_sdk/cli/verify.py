@@ -85,6 +85,8 @@ def _lines(found: Verification) -> Iterator[str]:
 
 
 def _tail_text(tail: OpenTail) -> str:
+    if tail.is_unvouched:
+        return "no expected HEAD vouches for this file: of another chain, or put in"
     if tail.is_being_written:
         return "being written now"
     end = "ends within a line" if tail.is_torn else "no closing record"

@@ -24,6 +24,7 @@ from tracedance_sdk.journal.encoding import CLOSE_EVENT, PRUNED_EVENT
 from tracedance_sdk.journal.files import MAX_LINE_BYTES, Header, numbered_lines, read_header, reason
 from tracedance_sdk.journal.locking import is_being_written
 from tracedance_sdk.journal.records import Attributes
+from tracedance_sdk.journal.salvage import has_inner_opening
 
 _BLOB: Final = re.compile(
     rb'"stringValue":"\{\\"\$blob\\":\\"sha256:([0-9a-f]{64})\\",\\"\$size\\":[0-9]+\}"'
@@ -199,7 +200,7 @@ class FileCheck:
         """Judge a last line that is not whole."""
         if self._found.is_closed:
             self._break(number, BreakKind.INSERTED, "after the closing record")
-        elif _begins_with_document(line):
+        elif has_inner_opening(line) or _begins_with_document(line):
             self._break(number, BreakKind.EDITED, "the last line has more in it than was written")
         else:
             self._found.is_torn = True

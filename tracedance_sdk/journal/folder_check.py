@@ -41,7 +41,29 @@ class FolderCheck:
             return False
         if file.head and file.head in self._named_by_headers:
             return False
-        return file.head not in file.found_heads
+        return file.is_torn or file.head not in file.found_heads
+
+    def unvouched(self) -> list[CheckedFile]:
+        """Return the files for which no expected HEAD that was found vouches.
+
+        One vouches for its own file, for those before it in the chain, and for those that the
+        closing records from there on name. A file of nothing but notes of pruning needs none.
+        """
+        vouched = {file.path.name for file in self._files if file.found_heads}
+        waiting = [(file, header) for file, header in self._sound if file.found_heads]
+        while waiting:
+            file, header = waiting.pop()
+            for other, its_header in self._sound:
+                is_before = bool(header.previous) and other.head == header.previous
+                is_after = file.next == other.path.name and its_header.previous == file.head
+                if (is_before or is_after) and other.path.name not in vouched:
+                    vouched.add(other.path.name)
+                    waiting.append((other, its_header))
+        return [
+            file
+            for file in self._files
+            if file.path.name not in vouched and not (0 < file.records == len(file.pruned))
+        ]
 
     def last_heads(self) -> Iterator[str]:
         """Yield the last hash of each chain, in order of the files' names."""

@@ -15,6 +15,11 @@ _OPENING: Final = re.compile(b"|".join(map(re.escape, (SPAN_OPENING, EVENT_OPENI
 _MOST_ENDS: Final = 8
 
 
+def has_inner_opening(line: bytes) -> bool:
+    """Whether a record begins within a line, which no write that was cut off leaves behind."""
+    return _OPENING.search(line, 1) is not None
+
+
 def salvage(line: bytes) -> list[EvidenceRecord]:
     """Return the whole records in a damaged line.
 

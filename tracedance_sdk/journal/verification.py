@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -32,12 +32,15 @@ class OpenTail(NamedTuple):
         is_being_written: A process has the file open now. False: it ended without closing it, or
             the end was cut off.
         is_torn: The file ends within a line.
+        is_unvouched: HEADs were expected, and none of them vouches for any line of the file. It
+            may have been put in as a whole.
     """
 
     path: Path
     line: int
     is_being_written: bool
     is_torn: bool
+    is_unvouched: bool = False
 
 
 class Verification(NamedTuple):
@@ -92,6 +95,7 @@ def verify(
         key: The key that it was written under; see `journal_key`.
         expect: One or more HEADs, as `JournalWriter.close` and a recorder's ``close`` return
             them. Each must be the hash of a line; it vouches for that line and all before it.
+            Files for which none of them vouches are open tails.
 
     Returns:
         What was found.
@@ -124,7 +128,7 @@ def verify(
         files=len(files),
         records=sum(file.records for file in files),
         blobs=n_blobs,
-        open_tails=tuple(_tail(file) for file in files if between.is_open(file)),
+        open_tails=tuple(_tails(files, between, is_expecting=bool(heads))),
         heads=tuple(between.last_heads()),
         pruned=len({name for file in files for name in file.pruned}),
         others=tuple(other for other, _ in found.others),
@@ -163,5 +167,11 @@ def _unfound(head: str, where: Path) -> Break:
     return Break(where, 0, BreakKind.TRUNCATED, what)
 
 
-def _tail(file: CheckedFile) -> OpenTail:
-    return OpenTail(file.path, file.lines, file.is_being_written, file.is_torn)
+def _tails(
+    files: Sequence[CheckedFile], between: FolderCheck, *, is_expecting: bool
+) -> Iterator[OpenTail]:
+    unvouched = {file.path for file in between.unvouched()} if is_expecting else set()
+    for file in files:
+        is_unvouched = file.path in unvouched and file.first_break is None
+        if is_unvouched or between.is_open(file):
+            yield OpenTail(file.path, file.lines, file.is_being_written, file.is_torn, is_unvouched)
