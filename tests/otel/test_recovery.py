@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
 
 import tracedance_sdk as td
 from tracedance_sdk.errors import InvalidOption, JournalError, UnreadableFile
-from tracedance_sdk.formats import load_trace
+from tracedance_sdk.formats import load_trace, save_trace
 from tracedance_sdk.journal import EventRecord, JournalWriter
 from tracedance_sdk.otel import RUN_START, recover, run_attributes
 from tracedance_sdk.trace import Trace
@@ -127,6 +128,30 @@ def test_no_other_file_is_overwritten(tmp_path: Path) -> None:
         repr(str(notes)),
         repr(str(other)),
     ]
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling link", "pipe", "folder"])
+def test_what_is_no_regular_file_is_neither_followed_nor_replaced(
+    tmp_path: Path, kind: str
+) -> None:
+    trace = record_run(tmp_path / "runs")
+    out, target = tmp_path / "out", tmp_path / "elsewhere.json"
+    out.mkdir()
+    path = out / f"{trace.id}.json"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(target)
+    if kind == "link":
+        save_trace(trace.model_copy(update={"turns": ()}), target)
+    before = target.read_bytes() if target.exists() else None
+    found = recover(tmp_path / "runs", out=out)
+    assert found.written == ()
+    assert ["no regular file" in problem for problem in found.problems] == [True]
+    assert (target.read_bytes() if target.exists() else None) == before
+    assert [item.name for item in out.iterdir()] == [path.name]
 
 
 def test_damage_in_one_line_costs_only_that_line(tmp_path: Path) -> None:

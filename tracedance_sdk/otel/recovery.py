@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -238,9 +239,14 @@ def _file_name(trace_id: str) -> str:
 
 
 def _read(path: Path) -> bytes | None:
+    """Return a file's bytes, or None when there is none; links are not followed."""
     try:
-        return path.read_bytes()
+        is_regular = stat.S_ISREG(path.lstat().st_mode)
+        data = path.read_bytes() if is_regular else b""
     except FileNotFoundError:
         return None
     except OSError as error:
         raise UnreadableFile(f"cannot be read: {error.strerror}") from error
+    if not is_regular:
+        raise UnreadableFile("a link, or something else that is no regular file")
+    return data
