@@ -115,14 +115,20 @@ def without_our_frames(stderr: str) -> str:
     return OUR_FRAME.sub("", OUR_LINE.sub("", stderr))
 
 
-def trace_on_disk(folder: Path) -> Trace | None:
-    """Return the trace of the journal's only run, having looked at every file."""
+def trace_on_disk(folder: Path, *, lost: bool) -> Trace | None:
+    """Return the trace of the journal's only run, having looked at every file.
+
+    Args:
+        folder: The journal.
+        lost: Whether its first file was taken away, which reading must tell.
+    """
     try:
         contents = read_journal(folder)
     except JournalError:
         return None
     (trace,) = assemble(contents, blobs=contents.get_blob)
-    assert contents.problems == []
+    told = ["file 1 of this chain, which goes before, is not here"] if lost else []
+    assert [problem.what for problem in contents.problems] == told
     assert [what for path in contents.files for what in broken_chain(path)] == []
     return trace
 
@@ -140,7 +146,7 @@ def check(
     lines = OUR_LINE.findall(recorded.stderr)
     assert len(lines) == expected.log_lines, recorded.stderr
 
-    trace = trace_on_disk(folder)
+    trace = trace_on_disk(folder, lost=expected.lost)
     add_row(
         "faults",
         what=row,
