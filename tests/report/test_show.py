@@ -165,7 +165,7 @@ def test_full_shows_what_is_shortened_otherwise() -> None:
 @pytest.mark.parametrize("width", [10, 20, 40, 200])
 def test_lines_fit_the_terminal(width: int) -> None:
     longest = max(len(line) for line in shown(EVERYTHING, width=width).splitlines())
-    assert longest <= max(width, 20)  # the narrowest console there is
+    assert longest <= max(width, 16)
 
 
 def test_a_state_never_seen_and_one_seen_once_are_told_apart() -> None:

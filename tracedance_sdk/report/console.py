@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 _PIPE_WIDTH: Final = 400
-_LEAST_WIDTH: Final = 20
+_LEAST_WIDTH: Final = 16
 """A terminal that says it is narrower is not believed: nothing would fit."""
 
 
