@@ -14,8 +14,8 @@ from tests.support.traces import values
 from tracedance_sdk.grading import Verdict, draft_spec, evaluate, parse_spec
 from tracedance_sdk.grading.drafting import changed_part
 from tracedance_sdk.grading.matching import ABSENT
-from tracedance_sdk.grading.yaml_reading import parse_yaml
 from tracedance_sdk.trace import UNKNOWN, mask_text, same_json
+from tracedance_sdk.trace.yaml_reading import parse_yaml
 
 MASKED = mask_text("pin", "00ff")
 MAIL = run(

@@ -29,8 +29,8 @@ from tracedance_sdk.grading import (
     plugin_graders,
     read_spec,
 )
-from tracedance_sdk.grading.yaml_reading import parse_yaml
 from tracedance_sdk.trace import MAX_DEPTH, Json, type_stub
+from tracedance_sdk.trace.yaml_reading import parse_yaml
 
 HEAD = "format: tracedance.task\nversion: 1\n"
 

@@ -11,13 +11,13 @@ import yaml
 from tracedance_sdk.grading.matching import ABSENT
 from tracedance_sdk.grading.predicates import has_operators
 from tracedance_sdk.grading.spec import FORMAT, VERSION
-from tracedance_sdk.grading.yaml_reading import is_plain_text
 from tracedance_sdk.trace import (
     UNKNOWN,
     Call,
     Json,
     Trace,
     canonical_json,
+    is_plain_text,
     is_type_stub,
     is_unobserved,
     same_json,

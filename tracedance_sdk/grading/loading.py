@@ -14,8 +14,7 @@ from tracedance_sdk.grading.expected import PROBLEMS_KEY
 from tracedance_sdk.grading.plugin_graders import grader_types
 from tracedance_sdk.grading.spec import CRITERION_TYPES, FORMAT, VERSION, TaskSpec
 from tracedance_sdk.grading.traceeval_notation import is_traceeval, translate
-from tracedance_sdk.grading.yaml_reading import parse_yaml
-from tracedance_sdk.trace import Json, is_type_stub, parse_json, path_text, read_bytes
+from tracedance_sdk.trace import Json, is_type_stub, parse_json, parse_yaml, path_text, read_bytes
 
 MAX_SPEC_BYTES: Final = 64 * 2**20
 _MOST_SHOWN: Final = 60

@@ -88,6 +88,7 @@ if TYPE_CHECKING:
         read_bytes,
         spelled_out,
     )
+    from tracedance_sdk.trace.yaml_reading import is_plain_text, parse_yaml
 
 __all__ = [
     "FORMAT",
@@ -148,6 +149,7 @@ __all__ = [
     "invalid_trace",
     "is_masked",
     "is_opaque",
+    "is_plain_text",
     "is_type_stub",
     "is_unobserved",
     "join",
@@ -157,6 +159,7 @@ __all__ = [
     "note",
     "parse_compact",
     "parse_json",
+    "parse_yaml",
     "path_text",
     "plain",
     "random_trace_id",
@@ -233,5 +236,6 @@ __getattr__, __dir__ = lazy_face(
             "read_bytes",
             "spelled_out",
         ),
+        "yaml_reading": ("is_plain_text", "parse_yaml"),
     },
 )

@@ -14,7 +14,8 @@ from typing import Any, Final
 import yaml
 
 from tracedance_sdk.errors import InvalidSpec, Problem
-from tracedance_sdk.trace import MAX_DEPTH, Json, type_stub
+from tracedance_sdk.trace.markers import Json, type_stub
+from tracedance_sdk.trace.reading import MAX_DEPTH
 
 MOST_BYTES: Final = 8 * 1024**2
 """Largest document, in bytes; more is for JSON, which is read many times as fast."""

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from tracedance_sdk.errors import InvalidSpec
-from tracedance_sdk.grading import yaml_reading
-from tracedance_sdk.grading.yaml_reading import MOST_BYTES, parse_yaml
+from tracedance_sdk.trace import yaml_reading
+from tracedance_sdk.trace.yaml_reading import MOST_BYTES, parse_yaml
 
 
 def test_a_large_yaml_file_is_refused_before_it_is_parsed() -> None:
