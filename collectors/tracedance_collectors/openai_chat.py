@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tracedance_sdk.errors import TraceDanceError
-from tracedance_sdk.formats import ImportProblem, documents, peek, trace_from_messages
+from tracedance_sdk.formats import ImportProblem, Signature, documents, trace_from_messages
 from tracedance_sdk.trace import Json, Source, Trace, imported_trace_id, source_digest
 
 _ID_KEYS = ("id", "conversation_id", "session_id")
@@ -23,14 +23,16 @@ class OpenAIChatCollector:
     """Reads conversations whose messages have a ``role``."""
 
     name = "openai_chat"
+    signatures = (
+        Signature.of("messages[].role", is_weak=True),
+        Signature.of("messages", is_weak=True),
+        Signature.of("role", "content", depth=2, least_depth=1, is_weak=True),
+        Signature.of("role", "tool_calls", depth=2, least_depth=1, is_weak=True),
+    )
 
-    def sniff(self, _path: Path, head: bytes) -> bool:
+    def sniff(self, path: Path, head: bytes) -> bool:
         """Whether the first object is a conversation or a message."""
-        found = peek(head)
-        if "messages" in found.keys:
-            return found.depth <= 1
-        is_message = "role" in found.keys and bool(found.keys & {"content", "tool_calls"})
-        return is_message and 1 <= found.depth <= 2
+        return any(signature.matches(path, head) for signature in self.signatures)
 
     def collect(self, path: Path) -> Iterator[Trace | ImportProblem]:
         """Yield a file's conversations in order.

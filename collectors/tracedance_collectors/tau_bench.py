@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tracedance_sdk.errors import TraceDanceError
-from tracedance_sdk.formats import ImportProblem, Place, documents, peek, trace_from_messages
+from tracedance_sdk.formats import ImportProblem, Place, Signature, documents, trace_from_messages
 from tracedance_sdk.trace import (
     Json,
     Outcome,
@@ -36,11 +36,11 @@ class TauBenchCollector:
     """Reads lists of runs, and files with one run a line; plain or gzipped."""
 
     name = "tau_bench"
+    signatures = (Signature.of("task_id", "reward", "traj"),)
 
-    def sniff(self, _path: Path, head: bytes) -> bool:
-        """Whether the first object is a run: it has a task, a reward, and messages or info."""
-        found = peek(head)
-        return found.depth <= 1 and {"task_id", "reward", "traj"} <= found.keys
+    def sniff(self, path: Path, head: bytes) -> bool:
+        """Whether the first object is a run: it has a task, a reward, and messages."""
+        return any(signature.matches(path, head) for signature in self.signatures)
 
     def collect(self, path: Path) -> Iterator[Trace | ImportProblem]:
         """Yield a trace for every run, in the file's order.

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         find_sources,
         load_collectors,
     )
+    from tracedance_sdk.formats.detection import Signature, survey
     from tracedance_sdk.formats.importing import Collected, Collector, ImportProblem
     from tracedance_sdk.formats.openai_chat import (
         messages_from_trace,
@@ -30,12 +31,20 @@ if TYPE_CHECKING:
     from tracedance_sdk.formats.openai_writing import write_messages
     from tracedance_sdk.formats.opening import Document, documents, read_document, read_head
     from tracedance_sdk.formats.peeking import Outline, peek
-    from tracedance_sdk.formats.places import Place
+    from tracedance_sdk.formats.places import Misfit, Place, expect, field, optional
+    from tracedance_sdk.formats.readers import RecordCollector, SessionCollector
     from tracedance_sdk.formats.trace_json import load_trace, save_trace, trace_from_document
     from tracedance_sdk.formats.traceeval import (
         is_traceeval,
         trace_from_traceeval,
         traceeval_from_trace,
+    )
+    from tracedance_sdk.formats.transcript import (
+        Transcript,
+        media_part,
+        read_arguments,
+        reasoning_part,
+        text_part,
     )
 
 __all__ = [
@@ -45,23 +54,36 @@ __all__ = [
     "Conversation",
     "Document",
     "ImportProblem",
+    "Misfit",
     "Outline",
     "Place",
+    "RecordCollector",
     "ResultMark",
+    "SessionCollector",
+    "Signature",
     "TraceSource",
+    "Transcript",
     "collect_paths",
     "collect_source",
     "documents",
+    "expect",
+    "field",
     "find_sources",
     "is_traceeval",
     "load_collectors",
     "load_trace",
+    "media_part",
     "messages_from_trace",
+    "optional",
     "peek",
+    "read_arguments",
     "read_document",
     "read_head",
     "read_messages",
+    "reasoning_part",
     "save_trace",
+    "survey",
+    "text_part",
     "tools_from_chat",
     "tools_from_trace",
     "trace_from_document",
@@ -83,6 +105,7 @@ __getattr__, __dir__ = lazy_face(
             "find_sources",
             "load_collectors",
         ),
+        "detection": ("Signature", "survey"),
         "importing": ("Collected", "Collector", "ImportProblem"),
         "openai_chat": (
             "messages_from_trace",
@@ -95,8 +118,10 @@ __getattr__, __dir__ = lazy_face(
         "openai_writing": ("write_messages",),
         "opening": ("Document", "documents", "read_document", "read_head"),
         "peeking": ("Outline", "peek"),
-        "places": ("Place",),
+        "places": ("Misfit", "Place", "expect", "field", "optional"),
+        "readers": ("RecordCollector", "SessionCollector"),
         "trace_json": ("load_trace", "save_trace", "trace_from_document"),
+        "transcript": ("Transcript", "media_part", "read_arguments", "reasoning_part", "text_part"),
         "traceeval": ("is_traceeval", "trace_from_traceeval", "traceeval_from_trace"),
     },
 )

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tracedance_sdk.errors import TraceDanceError, UnreadableFile
+from tracedance_sdk.formats.detection import forget_surveyed, strength
 from tracedance_sdk.formats.importing import Collected, Collector, ImportProblem
 from tracedance_sdk.formats.opening import HEAD_BYTES, read_head
 from tracedance_sdk.formats.peeking import forget_peeked
@@ -159,6 +160,7 @@ def _collect(
         return
     finally:
         forget_peeked()
+        forget_surveyed()
     if reader is None:
         if is_named or _is_likely(path):
             names = ", ".join(item.name for item in readers) or "none is installed"
@@ -179,13 +181,27 @@ def _reader_of(
     check_file(path, limit=limit)
     size = HEAD_BYTES
     head = read_head(path, size)
-    reader = next((item for item in readers if _sniffs(item, path, head)), None)
+    reader = _best(readers, path, head)
     if reader is None and len(head) == size and _is_likely(path):
         size = MOST_PEEKED_BYTES
         head = read_head(path, size)
-        reader = next((item for item in readers if _sniffs(item, path, head)), None)
+        reader = _best(readers, path, head)
     why_not = "" if reader is not None else why_unrecognised(head, is_whole=len(head) < size)
     return reader, why_not
+
+
+def _best(readers: Sequence[Collector], path: Path, head: bytes) -> Collector | None:
+    """Return who knows a file best: by signatures the heaviest, before them who only sniffs."""
+    found: list[tuple[float, Collector]] = []
+    for reader in readers:
+        signatures = getattr(reader, "signatures", None)
+        if signatures is not None:
+            weight = strength(signatures, path, head)
+            if weight is not None:
+                found.append((weight, reader))
+        elif _sniffs(reader, path, head):
+            return reader
+    return max(found, key=lambda item: item[0])[1] if found else None
 
 
 def _check_folder(path: Path) -> None:

@@ -53,7 +53,7 @@ def _outline(head: bytes) -> Outline:
     lists, level = 0, 0
     keys: set[str] = set()
     text = b""
-    for piece in _tokens(head):
+    for piece in tokens(head):
         if piece == b"[" and level == 0:
             lists += 1
             if lists > _MOST_LISTS:
@@ -67,11 +67,11 @@ def _outline(head: bytes) -> Outline:
         elif piece != b":":
             text = piece
         elif level == 1:
-            keys.add(_name(text))
+            keys.add(string_of(text))
     return Outline(lists, frozenset(keys))
 
 
-def _tokens(data: bytes) -> Iterator[bytes]:
+def tokens(data: bytes) -> Iterator[bytes]:
     """Yield the marks and strings of JSON bytes; what an open string holds is no mark."""
     start: int | None = 0
     while start is not None:
@@ -91,7 +91,8 @@ def _tokens(data: bytes) -> Iterator[bytes]:
             break
 
 
-def _name(quoted: bytes) -> str:
+def string_of(quoted: bytes) -> str:
+    """Return what a quoted string says."""
     text = quoted.decode("utf-8", "replace")
     if "\\" in text:
         with contextlib.suppress(ValueError):
