@@ -12,6 +12,8 @@ Each leaf is also the nearest builtin exception, so ``except ValueError`` keeps 
     ├── UnknownFormat        (ValueError)    no reader recognises the file
     ├── UnreadableFile       (OSError)       a file that is missing, a folder, or not permitted
     ├── JournalError         (OSError)       a journal that cannot be written or read
+    ├── StoreError           (OSError)       a store of traces that cannot be written or read
+    ├── InvalidQuery         (ValueError)    SQL that is refused, or that DuckDB refuses
     ├── UnknownTask          (KeyError)      no specification under this task id
     ├── StateSourceError     (TypeError)     an object from which no state can be taken
     ├── RecorderError        (RuntimeError)  a recorder used out of order
@@ -91,6 +93,14 @@ class UnreadableFile(TraceDanceError, OSError):
 
 class JournalError(TraceDanceError, OSError):
     """A journal that cannot be written or read."""
+
+
+class StoreError(TraceDanceError, OSError):
+    """A store of traces that cannot be opened, read or written."""
+
+
+class InvalidQuery(TraceDanceError, ValueError):
+    """SQL that is not one SELECT, that fails, or that takes too long."""
 
 
 class UnknownTask(TraceDanceError, KeyError):
