@@ -162,6 +162,13 @@ SETTINGS: Final[Mapping[str, Setting]] = {
             "integer",
             "The same, for spans alone; beats the one above.",
         ),
+        Setting(
+            "tools",
+            "TRACEDANCE_TOOLS",
+            None,
+            "path",
+            "YAML file with what is known of your agents' tools; goes before the packaged table.",
+        ),
     )
 }
 """Name → row."""

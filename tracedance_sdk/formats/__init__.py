@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from tracedance_sdk.formats.detection import Signature, survey
     from tracedance_sdk.formats.importing import Collected, Collector, ImportProblem
+    from tracedance_sdk.formats.known_tools import KnownTool, ToolTable, tool_table
     from tracedance_sdk.formats.openai_chat import (
         messages_from_trace,
         tools_from_trace,
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from tracedance_sdk.formats.peeking import Outline, peek
     from tracedance_sdk.formats.places import Misfit, Place, expect, field, optional
     from tracedance_sdk.formats.readers import RecordCollector, SessionCollector
+    from tracedance_sdk.formats.tool_completion import complete_tools
+    from tracedance_sdk.formats.tool_inference import ToolShapes
     from tracedance_sdk.formats.trace_json import load_trace, save_trace, trace_from_document
     from tracedance_sdk.formats.traceeval import (
         is_traceeval,
@@ -54,6 +57,7 @@ __all__ = [
     "Conversation",
     "Document",
     "ImportProblem",
+    "KnownTool",
     "Misfit",
     "Outline",
     "Place",
@@ -61,10 +65,13 @@ __all__ = [
     "ResultMark",
     "SessionCollector",
     "Signature",
+    "ToolShapes",
+    "ToolTable",
     "TraceSource",
     "Transcript",
     "collect_paths",
     "collect_source",
+    "complete_tools",
     "documents",
     "expect",
     "field",
@@ -84,6 +91,7 @@ __all__ = [
     "save_trace",
     "survey",
     "text_part",
+    "tool_table",
     "tools_from_chat",
     "tools_from_trace",
     "trace_from_document",
@@ -107,6 +115,7 @@ __getattr__, __dir__ = lazy_face(
         ),
         "detection": ("Signature", "survey"),
         "importing": ("Collected", "Collector", "ImportProblem"),
+        "known_tools": ("KnownTool", "ToolTable", "tool_table"),
         "openai_chat": (
             "messages_from_trace",
             "tools_from_trace",
@@ -120,8 +129,10 @@ __getattr__, __dir__ = lazy_face(
         "peeking": ("Outline", "peek"),
         "places": ("Misfit", "Place", "expect", "field", "optional"),
         "readers": ("RecordCollector", "SessionCollector"),
+        "tool_completion": ("complete_tools",),
+        "tool_inference": ("ToolShapes",),
         "trace_json": ("load_trace", "save_trace", "trace_from_document"),
-        "transcript": ("Transcript", "media_part", "read_arguments", "reasoning_part", "text_part"),
         "traceeval": ("is_traceeval", "trace_from_traceeval", "traceeval_from_trace"),
+        "transcript": ("Transcript", "media_part", "read_arguments", "reasoning_part", "text_part"),
     },
 )

@@ -4,7 +4,7 @@ A table is a list of rows under ``tools``::
 
     tools:
       - agent: my-agent            # a name, a pattern, or a list of them; without it, any agent
-        name: fetch_*              # a name or a pattern; `*` and `?` as for file names
+        name: fetch_*              # a name, a pattern (`*` as for file names), or a list of them
         effect: read               # pure, read, write, terminal, unknown
         kind: read                 # shell, read, write, edit, search, plan, ask, send, ...
         description: Looks up a record.
@@ -54,7 +54,7 @@ class _Entry(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    name: str
+    name: str | list[str]
     agent: str | list[str] | None = None
     description: str | None = None
     parameters: dict[str, Any] | None = None
@@ -103,37 +103,40 @@ def read_rows(data: bytes | str, *, where: str) -> list[ToolRow]:
         what = f"{len(table.tools):,} rows; at most {MOST_ROWS:,} are read"
         raise _refused([Problem(what, "$.tools")], where)
     problems: list[Problem] = []
-    rows = [
-        _row(entry, table.agent, Problem("", f"$.tools[{index}]"), problems)
-        for index, entry in enumerate(table.tools)
-    ]
+    rows: list[ToolRow] = []
+    for index, entry in enumerate(table.tools):
+        row = _row(entry, table.agent, f"$.tools[{index}]", problems)
+        rows += [row._replace(name=name) for name in _listed(entry.name)]
     if problems:
         raise _refused(problems, where)
     return rows
 
 
 def _row(
-    entry: _Entry, agent: str | list[str] | None, place: Problem, problems: list[Problem]
+    entry: _Entry, agent: str | list[str] | None, path: str, problems: list[Problem]
 ) -> ToolRow:
-    agents = entry.agent or agent or "*"
     parameters = entry.parameters
-    if not entry.name:
-        problems.append(Problem("a tool without a name", f"{place.path}.name"))
+    if "" in _listed(entry.name) or not entry.name:
+        problems.append(Problem("a tool without a name", f"{path}.name"))
     if entry.arguments is not None:
         if parameters is not None:
             what = "both 'arguments' and 'parameters'; give one"
-            problems.append(Problem(what, place.path))
-        parameters = _schema(entry.arguments, f"{place.path}.arguments", problems)
+            problems.append(Problem(what, path))
+        parameters = _schema(entry.arguments, f"{path}.arguments", problems)
     elif parameters is not None and (fault := _schema_fault(parameters)):
-        problems.append(Problem(f"no JSON Schema: {fault}", f"{place.path}.parameters"))
+        problems.append(Problem(f"no JSON Schema: {fault}", f"{path}.parameters"))
     return ToolRow(
-        tuple(agent_key(name) for name in ([agents] if isinstance(agents, str) else agents)),
-        entry.name,
+        tuple(agent_key(name) for name in _listed(entry.agent or agent or "*")),
+        "",
         entry.description,
         parameters,
         entry.effect,
         entry.kind,
     )
+
+
+def _listed(names: str | list[str]) -> list[str]:
+    return [names] if isinstance(names, str) else names
 
 
 def _schema(arguments: dict[str, str], path: str, problems: list[Problem]) -> dict[str, Json]:
@@ -184,8 +187,9 @@ def _schema_fault(schema: dict[str, Json]) -> str | None:
 def _problems(error: ValidationError) -> Iterable[Problem]:
     for item in error.errors(include_url=False, include_context=False)[:_MOST_NAMED]:
         steps = item["loc"]
-        if "agent" in steps:
-            steps = steps[: steps.index("agent") + 1]
+        for union in ("agent", "name"):
+            if union in steps:
+                steps = steps[: steps.index(union) + 1]
         named = item["type"] in ("missing", "extra_forbidden")
         what = item["msg"] if named else f"{item['msg']}, got {shown(item['input'])}"
         if item["type"] == "extra_forbidden":

@@ -89,7 +89,7 @@ class ToolTable:
         )
 
     def _by_name(self, tool_name: str) -> list[ToolRow]:
-        words = _words(tool_name)
+        words = f"_{_words(tool_name)}_"
         return [rule for pattern, rule in self._rules if pattern.match(words)]
 
 

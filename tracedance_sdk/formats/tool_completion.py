@@ -1,0 +1,122 @@
+"""Give a trace the tool definitions that its source did not record."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+from tracedance_sdk.formats.known_tools import KnownTool, ToolTable
+from tracedance_sdk.formats.tool_inference import ToolShapes, is_asked_for
+from tracedance_sdk.trace import ToolDefinition, Trace, assess
+
+Limit = Literal["recorded", "known", "inferred"]
+
+_SETTLED: Final = frozenset({"tools_inferred", "tools_missing"})
+"""Notes about definitions, which are worked out anew."""
+
+
+def complete_tools(
+    trace: Trace,
+    *,
+    table: ToolTable,
+    shapes: ToolShapes | None = None,
+    limit: Limit = "inferred",
+) -> Trace:
+    """Return the trace with definitions of the tools that its agent called.
+
+    * What the source recorded stays. An effect or kind that it leaves open comes from the table,
+      and so does everything else of a tool of which it recorded the name alone.
+    * A source that recorded definitions has recorded all: no other tool is added.
+    * Else every tool that the agent called is added, and no other: a client had more to offer,
+      but what is not known.
+
+    Args:
+        trace: The trace; its agent's name is looked up, then its collector's.
+        table: What is known of tools.
+        shapes: What calls look like, best those of all traces at hand; None takes this trace's.
+        limit: The weakest origin that a definition may have; ``recorded`` adds none.
+
+    Returns:
+        A trace whose fidelity is worked out anew, with what its reader noted; the very same trace
+        when nothing could be added.
+    """
+    search = _Search(trace, table, shapes, limit)
+    tools = [search.filled(tool) for tool in trace.tools]
+    if not any(tool.origin == "recorded" for tool in trace.tools):
+        defined = {tool.name for tool in tools}
+        called = dict.fromkeys(call.name for call in trace.actions if is_asked_for(call))
+        added = (search.definition(name) for name in called if name not in defined)
+        tools += [tool for tool in added if tool is not None]
+    if tools == list(trace.tools):
+        return trace
+    notes = [item for item in trace.fidelity.notes if item.kind not in _SETTLED]
+    return assess(trace.model_copy(update={"tools": tuple(tools)}), notes=notes)
+
+
+class _Search:
+    """Looks for what is known of one trace's tools."""
+
+    def __init__(
+        self, trace: Trace, table: ToolTable, shapes: ToolShapes | None, limit: Limit
+    ) -> None:
+        self._trace = trace
+        self._table = table
+        self._shapes = shapes
+        self._limit = limit
+
+    def definition(self, name: str) -> ToolDefinition | None:
+        """Return a definition as strong as can be had, within the limit."""
+        if self._limit == "recorded":
+            return None
+        known = self._known(name)
+        traits: dict[str, Any] = (
+            {} if known is None else {"effect": known.effect, "kind": known.kind}
+        )
+        if known is not None and known.parameters is not None:
+            return ToolDefinition(
+                name=name,
+                description=known.description,
+                parameters=known.parameters,
+                origin="known",
+                **traits,
+            )
+        if self._limit != "inferred":
+            return None
+        if known is not None and known.description is not None:
+            traits["description"] = known.description
+        return self._inferred(name).model_copy(update=traits)
+
+    def filled(self, tool: ToolDefinition) -> ToolDefinition:
+        """Return a definition with what it leaves open, as far as that is known."""
+        is_name_alone = tool.description is None and tool.parameters is None
+        if is_name_alone and not tool.__pydantic_extra__ and tool.origin == "recorded":
+            found = self.definition(tool.name)
+            if found is not None and found.parameters is not None:
+                tool = found.model_copy(update=_traits(tool))
+        known = self._known(tool.name) if len(_traits(tool)) < 2 else None
+        if known is None:
+            return tool
+        return tool.model_copy(update={"effect": known.effect, "kind": known.kind, **_traits(tool)})
+
+    def _known(self, name: str) -> KnownTool | None:
+        found = self._table.lookup(self._trace.agent.name, name)
+        source = self._trace.source
+        if source is None or (found is not None and found.by != "pattern"):
+            return found
+        return self._table.lookup(source.collector, name) or found
+
+    def _inferred(self, name: str) -> ToolDefinition:
+        for shapes in (self._shapes, ToolShapes([self._trace])):
+            found = shapes and shapes.definition(self._trace.agent.name, name)
+            if found:
+                return found
+        return ToolDefinition(name=name, origin="inferred")
+
+
+def _traits(tool: ToolDefinition) -> dict[str, str]:
+    """Return what a definition says of effect and kind."""
+    found: dict[str, str] = {}
+    if tool.effect != "unknown":
+        found["effect"] = tool.effect
+    if tool.kind != "other":
+        found["kind"] = tool.kind
+    return found
