@@ -21,9 +21,15 @@ ReadSession = Callable[[list[Document], Path], Iterable["Trace | ImportProblem"]
 
 
 class _Signed:
-    def __init__(self, name: str, signatures: Iterable[Signature]) -> None:
+    def __init__(
+        self,
+        name: str,
+        signatures: Iterable[Signature],
+        companions: Iterable[Signature],
+    ) -> None:
         self._name = name
         self._signatures = tuple(signatures)
+        self._companions = tuple(companions)
 
     @property
     def name(self) -> str:
@@ -34,6 +40,11 @@ class _Signed:
     def signatures(self) -> tuple[Signature, ...]:
         """How its sources show themselves."""
         return self._signatures
+
+    @property
+    def companions(self) -> tuple[Signature, ...]:
+        """How files show themselves that belong to runs and hold none, such as reports."""
+        return self._companions
 
     def sniff(self, path: Path, head: bytes) -> bool:
         """Whether a file looks like one of these sources."""
@@ -53,6 +64,7 @@ class RecordCollector(_Signed):
         is_list: Whether a document that is a list holds records; else it is one record.
         unique_keys: Refuse an object that names a key twice.
         max_depth: Deepest nesting that is read.
+        companions: How files show themselves that belong to such runs and hold none.
     """
 
     def __init__(
@@ -64,8 +76,9 @@ class RecordCollector(_Signed):
         is_list: bool = True,
         unique_keys: bool = False,
         max_depth: int = MAX_DEPTH,
+        companions: Iterable[Signature] = (),
     ) -> None:
-        super().__init__(name, signatures)
+        super().__init__(name, signatures, companions)
         self._read = read
         self._is_list = is_list
         self._unique_keys = unique_keys
@@ -115,10 +128,18 @@ class SessionCollector(_Signed):
         name: Of the format.
         signatures: How its files show themselves.
         read: Maps all records of a file.
+        companions: How files show themselves that belong to such runs and hold none.
     """
 
-    def __init__(self, name: str, signatures: Iterable[Signature], read: ReadSession) -> None:
-        super().__init__(name, signatures)
+    def __init__(
+        self,
+        name: str,
+        signatures: Iterable[Signature],
+        read: ReadSession,
+        *,
+        companions: Iterable[Signature] = (),
+    ) -> None:
+        super().__init__(name, signatures, companions)
         self._read = read
 
     def collect(self, path: Path) -> Iterator[Trace | ImportProblem]:
