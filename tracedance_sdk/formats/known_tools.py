@@ -171,7 +171,7 @@ def _own_rows(path: str | os.PathLike[str], setting: str) -> list[ToolRow]:
 @cache
 def _packaged() -> tuple[tuple[ToolRow, ...], tuple[ToolRow, ...]]:
     """Return the rows that come with the package, and the rules for names."""
-    folder = files("tracedance_sdk.formats") / "data"
+    folder = files("tracedance_sdk.formats") / "data" / "tools"
     tables = sorted(
         (item for item in folder.iterdir() if item.name.endswith(".yaml")),
         key=lambda item: item.name,
