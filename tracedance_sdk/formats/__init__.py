@@ -31,6 +31,14 @@ if TYPE_CHECKING:
     from tracedance_sdk.formats.openai_tools import tools_from_chat
     from tracedance_sdk.formats.openai_writing import write_messages
     from tracedance_sdk.formats.opening import Document, documents, read_document, read_head
+    from tracedance_sdk.formats.origins import (
+        Attributed,
+        Classified,
+        OriginRules,
+        attribute,
+        classify,
+        origin_rules,
+    )
     from tracedance_sdk.formats.peeking import Outline, peek
     from tracedance_sdk.formats.places import Misfit, Place, expect, field, optional
     from tracedance_sdk.formats.readers import RecordCollector, SessionCollector
@@ -52,6 +60,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROUP",
+    "Attributed",
+    "Classified",
     "Collected",
     "Collector",
     "Conversation",
@@ -59,6 +69,7 @@ __all__ = [
     "ImportProblem",
     "KnownTool",
     "Misfit",
+    "OriginRules",
     "Outline",
     "Place",
     "RecordCollector",
@@ -69,6 +80,8 @@ __all__ = [
     "ToolTable",
     "TraceSource",
     "Transcript",
+    "attribute",
+    "classify",
     "collect_paths",
     "collect_source",
     "complete_tools",
@@ -82,6 +95,7 @@ __all__ = [
     "media_part",
     "messages_from_trace",
     "optional",
+    "origin_rules",
     "peek",
     "read_arguments",
     "read_document",
@@ -126,6 +140,14 @@ __getattr__, __dir__ = lazy_face(
         "openai_tools": ("tools_from_chat",),
         "openai_writing": ("write_messages",),
         "opening": ("Document", "documents", "read_document", "read_head"),
+        "origins": (
+            "Attributed",
+            "Classified",
+            "OriginRules",
+            "attribute",
+            "classify",
+            "origin_rules",
+        ),
         "peeking": ("Outline", "peek"),
         "places": ("Misfit", "Place", "expect", "field", "optional"),
         "readers": ("RecordCollector", "SessionCollector"),
