@@ -169,6 +169,13 @@ SETTINGS: Final[Mapping[str, Setting]] = {
             "path",
             "YAML file with what is known of your agents' tools; goes before the packaged table.",
         ),
+        Setting(
+            "origins",
+            "TRACEDANCE_ORIGINS",
+            None,
+            "path",
+            "YAML file with rules that tell injected messages from human ones; go before ours.",
+        ),
     )
 }
 """Name → row."""

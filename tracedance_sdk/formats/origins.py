@@ -20,7 +20,9 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
+from tracedance_sdk.errors import InvalidOption, UnreadableFile
 from tracedance_sdk.formats.origin_rows import OriginRow, read_origin_rows
+from tracedance_sdk.settings import SETTINGS, read_text
 from tracedance_sdk.trace import Origin, read_bytes
 
 NO_RULE: Final = "none"
@@ -234,19 +236,33 @@ def _packaged() -> OriginRules:
     return OriginRules(read_origin_rows(data, where=_FILE))
 
 
-def origin_rules(path: str | os.PathLike[str] | None = None) -> OriginRules:
+def origin_rules(extra: str | os.PathLike[str] | None = None) -> OriginRules:
     """Return the packaged rules, with those of a file of one's own before them.
 
     Args:
-        path: The file; see `origin_rows` for its fields.
+        extra: The file; see `origin_rows` for its fields. None takes the file that
+            ``TRACEDANCE_ORIGINS`` names, if it does.
 
     Raises:
-        UnreadableFile: The file cannot be read.
-        InvalidOption: It is no table of rules.
+        InvalidOption: The file is missing or no table of rules, in one line with the place.
     """
-    if path is None:
-        return _packaged()
-    own = read_origin_rows(read_bytes(path, limit=_MOST_BYTES), where=str(path))
+    if extra is not None:
+        return _with_own(os.fspath(extra), "")
+    named = read_text("origins")
+    return _packaged() if named is None else _of_setting(named)
+
+
+@lru_cache(maxsize=4)
+def _of_setting(path: str) -> OriginRules:
+    return _with_own(path, f"{SETTINGS['origins'].env}: ")
+
+
+def _with_own(path: str, setting: str) -> OriginRules:
+    try:
+        data = read_bytes(path, limit=_MOST_BYTES)
+    except UnreadableFile as error:
+        raise InvalidOption(f"{setting}{error}") from error
+    own = read_origin_rows(data, where=f"{setting}{path}")
     return OriginRules((*own, *_packaged().rows))
 
 
@@ -267,7 +283,7 @@ def classify(
         flags: What the source says of the message beside its text: names of fields that are true
             (``isMeta``, ``isCompactSummary``), or the reader's own words (``subagent_task``,
             ``tool_result``, ``compaction``, ``scheduled``).
-        rules: By default the packaged ones.
+        rules: By default those of `origin_rules`.
 
     Example:
         >>> classify("<system-reminder>Be brief.</system-reminder>", role="user")
@@ -275,7 +291,7 @@ def classify(
         >>> classify("Be brief.", role="user")
         Classified(origin='human', rule='none')
     """
-    return (rules or _packaged()).classify(text, role=role, agent=agent, flags=flags)
+    return (rules or origin_rules()).classify(text, role=role, agent=agent, flags=flags)
 
 
 def attribute(
@@ -297,11 +313,11 @@ def attribute(
         role: As in `classify`; so are the others.
         agent: Name of the client.
         flags: What the source says of the message.
-        rules: By default the packaged ones.
+        rules: By default those of `origin_rules`.
 
     Example:
         >>> found = attribute("Go on.\n<system-reminder>No.</system-reminder>", role="user")
         >>> found.origin, [part.get("origin") for part in found.parts]
         ('human', [None, 'harness'])
     """
-    return (rules or _packaged()).attribute(content, role=role, agent=agent, flags=flags)
+    return (rules or origin_rules()).attribute(content, role=role, agent=agent, flags=flags)
