@@ -1,58 +1,77 @@
-"""Open files of JSON documents: plain or gzipped, one document or one a line, within bounds."""
+"""Open files of JSON documents: plain or compressed, one document or one a line, within bounds."""
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from tracedance_sdk.errors import InvalidJSON, UnreadableFile
+from tracedance_sdk.formats.compressed import Damaged, compression, unpacked
 from tracedance_sdk.formats.importing import ImportProblem
+from tracedance_sdk.formats.run_together import pieces
 from tracedance_sdk.trace import MAX_DEPTH, MAX_FILE_BYTES, Json, check_file, parse_json
 
 MAX_UNPACKED_BYTES: Final = 256 * 1024**2
 """Largest document read from a compressed file, and longest line of any file, in bytes."""
 
+MAX_LINES_BYTES: Final = 1024**4
+"""Largest file of lines, as it lies on the disk, in bytes."""
+
 HEAD_BYTES: Final = 64 * 1024
 """How much of a file is looked at to see what it is."""
 
 _LINE_SUFFIXES: Final = {".jsonl", ".ndjson"}
+_SKIPPED_AT_ONCE: Final = 1024**2
 
 
 class Document(NamedTuple):
-    """A parsed JSON document; `line` counts from 1 and is None where the file is one document."""
+    """A parsed JSON document.
+
+    Attributes:
+        value: What it says.
+        line: Where it starts, from 1; None where the file is one document. Documents that were
+            written on one line have one number.
+    """
 
     value: Json
     line: int | None
 
 
+class _Line(NamedTuple):
+    """A line with its end; `data` is only its start where it is longer than the bound."""
+
+    data: bytes
+    is_whole: bool
+
+
 def read_document(path: str | os.PathLike[str], *, limit: int | None = None) -> bytes:
-    """Return a file's bytes, unpacked when it is gzipped (by its first bytes, not its name).
+    """Return a file's bytes, unpacked when it is compressed (by its first bytes, not its name).
 
     Args:
-        path: A regular file.
+        path: A regular file, plain or packed by gzip or zstd.
         limit: Most bytes; by default `MAX_FILE_BYTES`, or `MAX_UNPACKED_BYTES` once unpacked.
 
     Raises:
         UnreadableFile: Missing, a folder, damaged, or larger than the limit.
+        MissingDependency: Packed by zstd, and its package is not installed.
     """
-    with _stream(path, limit) as stream, _damage_named(path):
+    with _stream(path) as stream:
         return _whole(stream, path, limit)
 
 
 def read_head(path: str | os.PathLike[str], size: int = HEAD_BYTES) -> bytes:
-    """Return up to `size` first bytes of a file, unpacked when it is gzipped.
+    """Return up to `size` first bytes of a file, unpacked when it is compressed.
 
     Raises:
         UnreadableFile: Missing, not a regular file, or damaged.
+        MissingDependency: Packed by zstd, and its package is not installed.
     """
-    with _stream(path) as stream, _damage_named(path):
+    with _stream(path) as stream:
         return stream.read(size)
 
 
@@ -62,26 +81,39 @@ def documents(
     """Yield the JSON documents of a file, one at a time where it is line-based.
 
     A file is line-based when its name says so (``.jsonl``, ``.ndjson``) or when its first line
-    is a whole document and more lines follow.
+    is a whole document and more lines follow. Objects and lists that were written one after
+    another, on a line or in a file of one document, are told apart.
 
     Args:
-        path: A file, plain or gzipped.
+        path: A file, plain or packed by gzip or zstd.
         unique_keys: Refuse an object that names a key twice; see `parse_json`.
         max_depth: Deepest nesting that is read; see `parse_json`.
 
     Yields:
-        Each document, or the problem of a line that is not JSON; blank lines are skipped.
+        Each document, or the problem of a line that is not JSON or longer than
+        `MAX_UNPACKED_BYTES`; blank lines are skipped. Where a file of lines turns out to be
+        damaged, that is the last problem.
 
     Raises:
-        UnreadableFile: The file cannot be opened or unpacked.
+        UnreadableFile: The file cannot be opened, or, as one document, not be unpacked.
         InvalidJSON: A file of one document that is not JSON.
+        MissingDependency: Packed by zstd, and its package is not installed.
     """
     parse = partial(parse_json, unique_keys=unique_keys, max_depth=max_depth)
     data = None if _is_named_for_lines(path) else _single_document(path)
     if data is None:
         yield from _line_documents(path, parse)
-    else:
-        yield Document(parse(data, where=str(path)), None)
+        return
+    try:
+        document = Document(parse(data, where=str(path)), None)
+    except InvalidJSON:
+        first, *further = _taken_apart(data, parse, str(path), None) or (None,)
+        if first is None:
+            raise
+        yield first
+        yield from further
+        return
+    yield document
 
 
 def _is_named_for_lines(path: str | os.PathLike[str]) -> bool:
@@ -90,14 +122,18 @@ def _is_named_for_lines(path: str | os.PathLike[str]) -> bool:
 
 def _single_document(path: str | os.PathLike[str]) -> bytes | None:
     """Return the bytes of a file, or None when it holds one document a line."""
-    with _stream(path) as stream, _damage_named(path):
-        first = _next_line(stream, path)
-        while first is not None and not first.strip():
-            first = _next_line(stream, path)
+    with _stream(path) as stream:
+        first = _next_line(stream)
+        while first is not None and not first.data.strip():
+            first = _next_line(stream)
         second = stream.read(1) if first is not None else b""
         while second.isspace():
             second = stream.read(1)
-        if first is not None and second and _is_document(first):
+        if first is not None and not first.is_whole:
+            if second:
+                return None
+            raise UnreadableFile(f"{str(path)!r} has {_too_long()}")
+        if first is not None and second and _is_document(first.data):
             return None
         return _whole(stream, path)
 
@@ -106,71 +142,110 @@ def _is_document(line: bytes) -> bool:
     try:
         value = parse_json(line, where="line")
     except InvalidJSON:
-        return False
+        return next(iter(pieces(line)), None) is not None
     return isinstance(value, (dict, list))
 
 
-def _whole(stream: IO[bytes], path: str | os.PathLike[str], limit: int | None = None) -> bytes:
-    """Return all bytes of a stream from its start; bounded where they are unpacked."""
-    if isinstance(stream, io.BufferedReader):
+def _whole(
+    stream: io.BufferedReader, path: str | os.PathLike[str], limit: int | None = None
+) -> bytes:
+    """Return all bytes of a stream from its start."""
+    if isinstance(stream.raw, io.FileIO):
+        check_file(path, limit=MAX_FILE_BYTES if limit is None else limit)
         # Past the buffer: what has been looked at would be joined with the rest, a second copy.
         stream.raw.seek(0)
-        data: bytes = stream.raw.readall()
-        return data
+        return stream.raw.readall()
     stream.seek(0)
     most = MAX_UNPACKED_BYTES if limit is None else limit
-    unpacked = stream.read(most + 1)
-    if len(unpacked) > most:
+    data = stream.read(most + 1)
+    if len(data) > most:
         raise UnreadableFile(f"{str(path)!r} unpacks to more than {most:,} bytes")
-    return unpacked
+    return data
 
 
 def _line_documents(
     path: str | os.PathLike[str], parse: Callable[..., Json]
 ) -> Iterator[Document | ImportProblem]:
-    with _stream(path) as stream, _damage_named(path):
-        number = 0
-        while (line := _next_line(stream, path)) is not None:
+    number = 0
+    with _stream(path) as stream:
+        while True:
             number += 1
-            if not line.strip():
-                continue
             try:
-                value = parse(line, where=f"{path}:{number}")
-            except InvalidJSON as error:
-                yield ImportProblem(str(path), str(error), number)
+                line = _next_line(stream)
+            except (OSError, Damaged) as error:
+                yield ImportProblem(str(path), str(_unreadable(path, error)), number)
+                return
+            if line is None:
+                return
+            yield from _of_line(line, parse, str(path), number)
+
+
+def _of_line(
+    line: _Line, parse: Callable[..., Json], path: str, number: int
+) -> Iterator[Document | ImportProblem]:
+    where = f"{path}:{number}"
+    if not line.is_whole:
+        yield ImportProblem(path, f"{where}: {_too_long()}", number)
+    elif line.data.strip():
+        try:
+            document = Document(parse(line.data, where=where), number)
+        except InvalidJSON as error:
+            problem = ImportProblem(path, str(error), number)
+            yield from _taken_apart(line.data, parse, path, number) or (problem,)
+        else:
+            yield document
+
+
+def _taken_apart(
+    data: bytes, parse: Callable[..., Json], path: str, line: int | None
+) -> list[Document | ImportProblem]:
+    """Return documents written one after another; what is none of them is one problem each."""
+    found: list[Document | ImportProblem] = []
+    for text, start, lines_before in pieces(data):
+        number = (line or 1) + lines_before
+        try:
+            found.append(Document(parse(text, where=f"{path}:{number}"), number))
+        except InvalidJSON as error:
+            reason = f"{error}, in what starts at character {start + 1:,}"
+            found.append(ImportProblem(path, reason, number))
+    return found
+
+
+def _too_long() -> str:
+    return f"a line of more than {MAX_UNPACKED_BYTES:,} bytes"
+
+
+def _next_line(stream: io.BufferedReader) -> _Line | None:
+    data = stream.readline(MAX_UNPACKED_BYTES + 1)
+    if len(data) <= MAX_UNPACKED_BYTES:
+        return _Line(data, is_whole=True) if data else None
+    rest = data
+    while rest and not rest.endswith(b"\n"):
+        rest = stream.readline(_SKIPPED_AT_ONCE)
+    return _Line(data[:HEAD_BYTES], is_whole=False)
+
+
+@contextmanager
+def _stream(path: str | os.PathLike[str]) -> Iterator[io.BufferedReader]:
+    where = check_file(path, limit=MAX_LINES_BYTES)
+    try:
+        with where.open("rb") as raw:
+            kind = compression(raw.read(4))
+            raw.seek(0)
+            if kind is None:
+                yield raw
             else:
-                yield Document(value, number)
+                with unpacked(raw, kind=kind, size=where.stat().st_size) as stream:
+                    yield stream
+    except UnreadableFile:
+        raise
+    except (OSError, Damaged) as error:
+        raise _unreadable(path, error) from error
 
 
-def _next_line(stream: IO[bytes], path: str | os.PathLike[str]) -> bytes | None:
-    line = stream.readline(MAX_UNPACKED_BYTES + 1)
-    if len(line) > MAX_UNPACKED_BYTES:
-        raise UnreadableFile(f"{str(path)!r} has a line of more than {MAX_UNPACKED_BYTES:,} bytes")
-    return line or None
-
-
-@contextmanager
-def _stream(path: str | os.PathLike[str], limit: int | None = None) -> Iterator[IO[bytes]]:
-    where = check_file(path, limit=MAX_FILE_BYTES if limit is None else limit)
-    try:
-        raw = where.open("rb")
-    except OSError as error:
-        raise UnreadableFile(f"{str(path)!r} cannot be read: {error}") from error
-    with raw:
-        packed = raw.read(2) == b"\x1f\x8b"
-        raw.seek(0)
-        if not packed:
-            yield raw
-            return
-        with gzip.GzipFile(fileobj=raw) as unpacked:
-            yield unpacked  # type: ignore[misc]  # GzipFile reads bytes and is no IO[bytes]
-
-
-@contextmanager
-def _damage_named(path: str | os.PathLike[str]) -> Iterator[None]:
-    try:
-        yield
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UnreadableFile(f"{str(path)!r} is a damaged gzip file: {error}") from error
-    except OSError as error:
-        raise UnreadableFile(f"{str(path)!r} cannot be read: {error}") from error
+def _unreadable(path: str | os.PathLike[str], error: OSError | Damaged) -> UnreadableFile:
+    if isinstance(error, UnreadableFile):
+        return error
+    if isinstance(error, Damaged):
+        return UnreadableFile(f"{str(path)!r} is {error}")
+    return UnreadableFile(f"{str(path)!r} cannot be read: {error}")
