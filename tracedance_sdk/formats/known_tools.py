@@ -24,6 +24,7 @@ _LONGEST_NAME: Final = 200
 """Characters of a tool's name that patterns are compared with."""
 
 _MOST_BYTES: Final = 8 * 1024**2
+_MOST_REMEMBERED: Final = 4_096
 _WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+|[0-9]+")
 _PATTERN: Final = re.compile(r"[*?\[]")
 
@@ -61,6 +62,7 @@ class ToolTable:
         self._own = _Rows(own)
         self._packaged = _Rows(packaged)
         self._rules = [(re.compile(translate(rule.name)), rule) for rule in rules]
+        self._found: dict[tuple[str, str], KnownTool | None] = {}
 
     def lookup(self, agent_name: str, tool_name: str) -> KnownTool | None:
         """Return what is known of a tool; None when nothing is.
@@ -73,7 +75,14 @@ class ToolTable:
             agent_name: As `Trace.agent` has it; capitals, ``_`` and spaces are the same as ``-``.
             tool_name: As the calls have it.
         """
-        agent = agent_key(agent_name)
+        key = (agent_name, tool_name)
+        if key not in self._found:
+            if len(self._found) >= _MOST_REMEMBERED:
+                self._found.clear()
+            self._found[key] = self._looked_up(agent_key(agent_name), tool_name)
+        return self._found[key]
+
+    def _looked_up(self, agent: str, tool_name: str) -> KnownTool | None:
         own = self._own.find(agent, tool_name)
         packaged = self._packaged.find(agent, tool_name)
         found = [row for row in (own, packaged, *self._by_name(tool_name)) if row is not None]
