@@ -12,11 +12,11 @@ from tracedance_sdk._lazy import lazy_face
 if TYPE_CHECKING:
     from tracedance_sdk.formats.collecting import (
         GROUP,
-        TraceSource,
         collect_paths,
         collect_source,
         find_sources,
         load_collectors,
+        named_collector,
     )
     from tracedance_sdk.formats.detection import Signature, survey
     from tracedance_sdk.formats.importing import Collected, Collector, ImportProblem
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         reasoning_part,
         text_part,
     )
+    from tracedance_sdk.formats.walking import TraceSource
 
 __all__ = [
     "GROUP",
@@ -94,6 +95,7 @@ __all__ = [
     "load_trace",
     "media_part",
     "messages_from_trace",
+    "named_collector",
     "optional",
     "origin_rules",
     "peek",
@@ -121,11 +123,11 @@ __getattr__, __dir__ = lazy_face(
     {
         "collecting": (
             "GROUP",
-            "TraceSource",
             "collect_paths",
             "collect_source",
             "find_sources",
             "load_collectors",
+            "named_collector",
         ),
         "detection": ("Signature", "survey"),
         "importing": ("Collected", "Collector", "ImportProblem"),
@@ -156,5 +158,6 @@ __getattr__, __dir__ = lazy_face(
         "trace_json": ("load_trace", "save_trace", "trace_from_document"),
         "traceeval": ("is_traceeval", "trace_from_traceeval", "traceeval_from_trace"),
         "transcript": ("Transcript", "media_part", "read_arguments", "reasoning_part", "text_part"),
+        "walking": ("TraceSource",),
     },
 )

@@ -5,29 +5,33 @@ One unreadable file never stops the rest: it becomes a problem beside the traces
 
 from __future__ import annotations
 
+import difflib
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tracedance_sdk.errors import TraceDanceError, UnreadableFile
-from tracedance_sdk.formats.detection import forget_surveyed, strength
+from tracedance_sdk.errors import InvalidOption, TraceDanceError
+from tracedance_sdk.formats.archived import ArchiveNames
+from tracedance_sdk.formats.detection import forget_surveyed
 from tracedance_sdk.formats.importing import Collected, Collector, ImportProblem
-from tracedance_sdk.formats.opening import HEAD_BYTES, read_head
+from tracedance_sdk.formats.opening import MAX_LINES_BYTES
 from tracedance_sdk.formats.peeking import forget_peeked
-from tracedance_sdk.formats.unrecognised import why_unrecognised
-from tracedance_sdk.trace import MAX_FILE_BYTES, Trace, check_file
+from tracedance_sdk.formats.recognising import Recognised, is_likely, is_packed, recognise
+from tracedance_sdk.formats.unpacking import unpack
+from tracedance_sdk.formats.walking import TraceSource, walk
+from tracedance_sdk.trace import Trace
 
 GROUP: Final = "tracedance.collectors"
 """The entry point group of collectors."""
 
-MOST_PEEKED_BYTES: Final = 8 * 1024**2
-"""How much of a file named like JSON is looked at when its first bytes do not tell what it is."""
+_logger: Final = logging.getLogger(__name__)
 
-_LIKELY: Final = {".json", ".jsonl", ".ndjson"}
-_logger = logging.getLogger(__name__)
+OnCompanion = Callable[[Path, str], None]
+"""Is told of a file that was passed over: where it lies, and the collector of its runs."""
 
 
 def load_collectors() -> tuple[Collector, ...]:
@@ -37,6 +41,19 @@ def load_collectors() -> tuple[Collector, ...]:
     """
     found = sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value))
     return tuple(item for point in found if (item := _loaded(point)) is not None)
+
+
+def named_collector(name: str) -> Collector:
+    """Return the installed collector of a name.
+
+    Raises:
+        InvalidOption: There is none; the message says which are near.
+    """
+    installed = {reader.name: reader for reader in load_collectors()}
+    if name in installed:
+        return installed[name]
+    near = difflib.get_close_matches(name, installed, n=3) or sorted(installed)
+    raise InvalidOption(f"no collector {name!r}; installed are {', '.join(near)}")
 
 
 def _loaded(point: EntryPoint) -> Collector | None:
@@ -55,13 +72,15 @@ def collect_paths(
     paths: Iterable[str | os.PathLike[str]],
     *,
     collectors: Sequence[Collector] | None = None,
-    max_file_bytes: int = MAX_FILE_BYTES,
+    max_file_bytes: int = MAX_LINES_BYTES,
 ) -> Iterator[Collected]:
     """Yield every trace of files and folders, one at a time.
 
     Folders are walked in sorted order, hidden entries left out; a link that leads back to a
     folder already seen is not followed. In a folder, a file that no collector recognises is a
-    problem only when its name says JSON; a file named by the caller always is.
+    problem only when its name says JSON, and one that only belongs to runs is passed over; a file
+    named by the caller always is a problem then. A zip archive is read as a folder of its files;
+    what lies in it is called ``logs.zip!run.json``.
 
     Args:
         paths: Files or folders, in the order wanted.
@@ -76,147 +95,121 @@ def collect_paths(
         yield from collect_source(source, collectors=readers, max_file_bytes=max_file_bytes)
 
 
-class TraceSource(NamedTuple):
-    """A file, or a folder that is one source as a whole, such as a journal.
-
-    Attributes:
-        is_named: The caller named it, so that a source nobody recognises is a problem.
-    """
-
-    path: Path
-    is_named: bool
-
-
 def find_sources(
     paths: Iterable[str | os.PathLike[str]], *, collectors: Sequence[Collector] | None = None
 ) -> Iterator[TraceSource]:
     """Yield what `collect_paths` would read, unread: for those who share out the work."""
-    readers = load_collectors() if collectors is None else tuple(collectors)
-    seen: set[tuple[int, int]] = set()
-    for path in paths:
-        yield from _sources(Path(path), readers, seen)
+    yield from walk(paths, load_collectors() if collectors is None else tuple(collectors))
 
 
 def collect_source(
     source: TraceSource,
     *,
     collectors: Sequence[Collector] | None = None,
-    max_file_bytes: int = MAX_FILE_BYTES,
+    max_file_bytes: int = MAX_LINES_BYTES,
+    is_forced: bool = False,
+    on_companion: OnCompanion | None = None,
 ) -> Iterator[Collected]:
-    """Yield the traces and problems of one source, as `collect_paths` does."""
+    """Yield the traces and problems of one source, as `collect_paths` does.
+
+    Args:
+        source: A file or folder.
+        collectors: Who may read; by default all that are installed.
+        max_file_bytes: A larger file is a problem.
+        is_forced: The first collector reads a file that the caller named, whatever it looks like.
+        on_companion: Is told of a file in a folder that belongs to runs and holds none.
+    """
     readers = load_collectors() if collectors is None else tuple(collectors)
-    yield from _collect(source.path, readers, is_named=source.is_named, limit=max_file_bytes)
+    plan = _Plan(readers, max_file_bytes, is_forced, on_companion)
+    yield from _collect(source.path, plan, is_named=source.is_named)
 
 
-def _sources(
-    named: Path, readers: Sequence[Collector], seen: set[tuple[int, int]]
-) -> Iterator[TraceSource]:
-    pending: list[tuple[Path, Collector | None]] = [(named, None)]
-    while pending:
-        path, above = pending.pop()
-        if not path.is_dir():
-            if not _belongs_to(above, path):
-                yield TraceSource(path, is_named=path is named)
-        elif _is_new(path, seen):
-            owner = next((reader for reader in readers if _sniffs(reader, path, b"")), None)
-            if owner is not None:
-                yield TraceSource(path, is_named=path is named)
-            try:
-                entries = sorted(path.iterdir(), reverse=True)
-            except OSError:
-                # Reading it as a source says why it cannot be read.
-                yield TraceSource(path, is_named=True)
-                continue
-            pending.extend((e, owner or above) for e in entries if not e.name.startswith("."))
-
-
-def _is_new(folder: Path, seen: set[tuple[int, int]]) -> bool:
-    status = folder.stat()
-    key = (status.st_dev, status.st_ino)
-    if key in seen:
-        return False
-    seen.add(key)
-    return True
-
-
-def _belongs_to(owner: Collector | None, path: Path) -> bool:
-    """Whether a file is part of the folder above it that `owner` takes as one source."""
-    if owner is None:
-        return False
-    try:
-        return _sniffs(owner, path, read_head(path))
-    except TraceDanceError:
-        return False
+class _Plan(NamedTuple):
+    readers: tuple[Collector, ...]
+    limit: int
+    is_forced: bool
+    on_companion: OnCompanion | None
 
 
 def _collect(
-    path: Path, readers: Sequence[Collector], *, is_named: bool, limit: int
+    path: Path, plan: _Plan, *, is_named: bool, in_archive: bool = False
 ) -> Iterator[Collected]:
     try:
-        reader, why_not = _reader_of(path, readers, limit)
+        found = _recognised(path, plan, is_named=is_named)
     except TraceDanceError as error:
-        if is_named or _is_likely(path):
+        if is_named or is_likely(path) or is_packed(path):
             yield Collected(path, None, ImportProblem(str(path), str(error)))
         return
     finally:
         forget_peeked()
         forget_surveyed()
-    if reader is None:
-        if is_named or _is_likely(path):
-            names = ", ".join(item.name for item in readers) or "none is installed"
-            reason = f"no collector recognises this file ({names}): {why_not}"
-            yield Collected(path, None, ImportProblem(str(path), reason))
+    if found.reader is not None:
+        for item in _guarded(found.reader, path):
+            yield Collected(path, found.reader.name, item)
+    elif found.is_archive and (is_named or path.suffix == ".zip"):
+        yield from _nested(path) if in_archive else _collect_archive(path, plan, is_named=is_named)
+    elif found.belongs_to is not None and not is_named:
+        if plan.on_companion is not None:
+            plan.on_companion(path, found.belongs_to)
+    elif is_named or is_likely(path):
+        yield Collected(path, None, ImportProblem(str(path), _why_not(found, plan)))
+
+
+def _recognised(path: Path, plan: _Plan, *, is_named: bool) -> Recognised:
+    found = recognise(path, plan.readers, limit=plan.limit)
+    if plan.is_forced and is_named and not found.is_archive:
+        return Recognised(plan.readers[0])
+    return found
+
+
+def _why_not(found: Recognised, plan: _Plan) -> str:
+    if found.belongs_to is not None:
+        return f"it belongs to runs that {found.belongs_to!r} reads, and holds none itself"
+    if found.is_archive:
+        return "an archive; name it, or call it .zip"
+    number = len(plan.readers)
+    asked = (
+        plan.readers[0].name
+        if number == 1
+        else f"{number} asked"
+        if number
+        else "none is installed"
+    )
+    return f"no collector recognises this file ({asked}): {found.why_not}"
+
+
+def _nested(path: Path) -> Iterator[Collected]:
+    reason = "an archive inside an archive is not opened; unpack it yourself"
+    yield Collected(path, None, ImportProblem(str(path), reason))
+
+
+def _collect_archive(archive: Path, plan: _Plan, *, is_named: bool) -> Iterator[Collected]:
+    with tempfile.TemporaryDirectory(prefix="tracedance-", ignore_cleanup_errors=True) as folder:
+        root = Path(folder).resolve()
+        names = ArchiveNames(archive, root)
+
+        def passed_over(path: Path, collector: str) -> None:
+            if plan.on_companion is not None:
+                plan.on_companion(names.path(path), collector)
+
+        inside = plan._replace(on_companion=passed_over)
+        is_empty = True
+        for item in _of_archive(archive, root, inside):
+            is_empty = False
+            yield names.collected(item)
+        if is_empty and is_named:
+            yield Collected(archive, None, ImportProblem(str(archive), "no traces in this archive"))
+
+
+def _of_archive(archive: Path, root: Path, plan: _Plan) -> Iterator[Collected]:
+    try:
+        for problem in unpack(archive, root):
+            yield Collected(Path(problem.path), None, problem)
+    except TraceDanceError as error:
+        yield Collected(archive, None, ImportProblem(str(archive), str(error)))
         return
-    for found in _guarded(reader, path):
-        yield Collected(path, reader.name, found)
-
-
-def _reader_of(
-    path: Path, readers: Sequence[Collector], limit: int
-) -> tuple[Collector | None, str]:
-    """Return who reads a source, by its first bytes or some more; or None and why not."""
-    if path.is_dir():
-        _check_folder(path)
-        return next((reader for reader in readers if _sniffs(reader, path, b"")), None), "a folder"
-    check_file(path, limit=limit)
-    size = HEAD_BYTES
-    head = read_head(path, size)
-    reader = _best(readers, path, head)
-    if reader is None and len(head) == size and _is_likely(path):
-        size = MOST_PEEKED_BYTES
-        head = read_head(path, size)
-        reader = _best(readers, path, head)
-    why_not = "" if reader is not None else why_unrecognised(head, is_whole=len(head) < size)
-    return reader, why_not
-
-
-def _best(readers: Sequence[Collector], path: Path, head: bytes) -> Collector | None:
-    """Return who knows a file best: by signatures the heaviest, before them who only sniffs."""
-    found: list[tuple[float, Collector]] = []
-    for reader in readers:
-        signatures = getattr(reader, "signatures", None)
-        if signatures is not None:
-            weight = strength(signatures, path, head)
-            if weight is not None:
-                found.append((weight, reader))
-        elif _sniffs(reader, path, head):
-            return reader
-    return max(found, key=lambda item: item[0])[1] if found else None
-
-
-def _check_folder(path: Path) -> None:
-    try:
-        os.scandir(path).close()
-    except OSError as error:
-        raise UnreadableFile(f"the folder {str(path)!r} cannot be read: {error}") from error
-
-
-def _sniffs(reader: Collector, path: Path, head: bytes) -> bool:
-    try:
-        return bool(reader.sniff(path, head))
-    except Exception as error:  # noqa: BLE001 - another package's code may fail in any way
-        _logger.warning("collector %r failed on %s: %r", reader.name, path, error)
-        return False
+    for source in walk([root], plan.readers):
+        yield from _collect(source.path, plan, is_named=False, in_archive=True)
 
 
 def _guarded(reader: Collector, path: Path) -> Iterator[Trace | ImportProblem]:
@@ -227,7 +220,3 @@ def _guarded(reader: Collector, path: Path) -> Iterator[Trace | ImportProblem]:
     except Exception as error:  # noqa: BLE001 - another package's code may fail in any way
         reason = f"collector {reader.name!r} failed: {type(error).__name__}: {error}"
         yield ImportProblem(str(path), reason)
-
-
-def _is_likely(path: Path) -> bool:
-    return bool(set(path.suffixes[-2:]) & _LIKELY)
