@@ -77,6 +77,8 @@ class Transcript:
     def __init__(self) -> None:
         self.turns: list[dict[str, Any]] = []
         """The turns so far, as fields of `Turn`; those of their calls under ``calls``."""
+        self.answered: dict[str, Any] | None = None
+        """The call that the last answer was added to; None at the start."""
         self._waiting: defaultdict[str, list[tuple[int, dict[str, Any]]]] = defaultdict(list)
         self._latest: list[dict[str, Any]] = []
         """The calls of the last turn that has any."""
@@ -204,6 +206,7 @@ class Transcript:
         if error is not None:
             result["error"] = dict(error)
         call["result"] = result
+        self.answered = call
         return result
 
     def is_waiting(self, call_id: str) -> bool:
