@@ -214,8 +214,8 @@ def test_an_argument_beats_the_setting(tmp_path: Path, monkeypatch: pytest.Monke
         (
             "tools: [{name: a, arguments: {b: text}}]",
             (
-                "t: the type 'text' is none of string, integer, number, boolean, array, object, null, "
-                "any, strings, integers, numbers, objects, arrays @ $.tools[0].arguments.b"
+                "t: the type 'text' is none of string, integer, number, boolean, array, object, "
+                "null, any, strings, integers, numbers, objects, arrays @ $.tools[0].arguments.b"
             ),
         ),
         (

@@ -273,5 +273,8 @@ def _add(counts: dict[str, int], more: dict[str, int]) -> None:
 
 def _fewest(found: dict[str, _Item], most: int) -> dict[str, _Item]:
     """Keep the names whose hashes are the least: what is left out depends on the names alone."""
-    kept = sorted(found, key=lambda name: hashlib.sha256(name.encode("utf-8", "backslashreplace")).digest())[:most]
-    return {name: found[name] for name in kept}
+
+    def digest(name: str) -> bytes:
+        return hashlib.sha256(name.encode("utf-8", "backslashreplace")).digest()
+
+    return {name: found[name] for name in sorted(found, key=digest)[:most]}
