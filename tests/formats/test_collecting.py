@@ -63,7 +63,7 @@ class FaultyCollector:
 
 
 READERS = (LineCollector(), FolderCollector())
-UNKNOWN = "no collector recognises this file (2 asked)"
+UNKNOWN = "no collector recognises this file"
 NO_TEXT = "not UTF-8 text (UTF-16, UTF-32 or binary); save it as UTF-8"
 
 

@@ -167,15 +167,9 @@ def _why_not(found: Recognised, plan: _Plan) -> str:
         return f"it belongs to runs that {found.belongs_to!r} reads, and holds none itself"
     if found.is_archive:
         return "an archive; name it, or call it .zip"
-    number = len(plan.readers)
-    asked = (
-        plan.readers[0].name
-        if number == 1
-        else f"{number} asked"
-        if number
-        else "none is installed"
-    )
-    return f"no collector recognises this file ({asked}): {found.why_not}"
+    if not plan.readers:
+        return "no collector is installed"
+    return f"no collector recognises this file: {found.why_not}"
 
 
 def _nested(path: Path) -> Iterator[Collected]:
