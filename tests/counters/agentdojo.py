@@ -1,0 +1,29 @@
+"""Counts the runs of AgentDojo: a line each, after a first one that tells of the file."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+from tests.counters.counts import Counts
+
+
+def count(path: Path) -> list[Counts]:
+    lines = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+    found = []
+    for run in lines[1:]:
+        messages = run["messages"]
+        roles = [message["role"] for message in messages]
+        told = run["metadata"]
+        found.append(
+            Counts(
+                session=f"{told['suite_name']}/{told['name']}",
+                user_turns=roles.count("user"),
+                assistant_turns=roles.count("assistant"),
+                calls=sum(len(message.get("tool_calls") or ()) for message in messages),
+                results=roles.count("tool"),
+                errors=sum(message.get("error") is not None for message in messages),
+            )
+        )
+    return found
