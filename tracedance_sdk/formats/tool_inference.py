@@ -54,7 +54,7 @@ class _Shape(BaseModel):
     """What was seen of one tool.
 
     Attributes:
-        calls: Uses of it, those whose arguments are unknown included.
+        calls: Uses of it, those whose arguments are not at hand included.
         types: Of the arguments as a whole, with their counts; ``object`` nearly always.
         arguments: Name → type → how often it had that type.
         is_cut: Whether arguments were left out.
@@ -69,9 +69,9 @@ class _Shape(BaseModel):
 
     def count(self, arguments: Json) -> None:
         self.calls += 1
-        if arguments is UNKNOWN:
+        kind = _ANY if arguments is UNKNOWN else _type(arguments)
+        if kind == _ANY:
             return
-        kind = _type(arguments)
         self.types[kind] = self.types.get(kind, 0) + 1
         if kind != "object":
             return
@@ -186,9 +186,9 @@ class ToolShapes:
     def definition(self, agent_name: str, tool_name: str) -> ToolDefinition | None:
         """Return a definition by the calls of a tool; None where there was none.
 
-        Every call that was counted meets it. Its parameters are an object with the arguments seen
+        Every call that was counted and has its arguments at hand meets it. Its parameters are an object with the arguments seen
         and their types; ``required`` are those that no call was without. They are None when no
-        call's arguments are known.
+        call's arguments are at hand.
         """
         shape = self._agents.get(agent_name, {}).get(tool_name)
         if shape is None:
