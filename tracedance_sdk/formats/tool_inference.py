@@ -186,9 +186,9 @@ class ToolShapes:
     def definition(self, agent_name: str, tool_name: str) -> ToolDefinition | None:
         """Return a definition by the calls of a tool; None where there was none.
 
-        Every call that was counted and has its arguments at hand meets it. Its parameters are an object with the arguments seen
-        and their types; ``required`` are those that no call was without. They are None when no
-        call's arguments are at hand.
+        Every call that was counted and has its arguments at hand meets it. Its parameters are an
+        object with the arguments seen and their types; ``required`` are those that no call was
+        without. They are None when no call's arguments are at hand.
         """
         shape = self._agents.get(agent_name, {}).get(tool_name)
         if shape is None:
