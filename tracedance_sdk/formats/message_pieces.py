@@ -143,9 +143,9 @@ def answer(log: Transcript, result: SeenResult, *, keep_as: str) -> dict[str, An
     )
 
 
-def ask(log: Transcript, call: SeenCall, *, keep_as: str) -> dict[str, Any]:
-    """Add a call to the last turn of a transcript; see `tell`."""
+def ask(log: Transcript, call: SeenCall, *, keep_as: str, **fields: Any) -> dict[str, Any]:
+    """Add a call, with further fields of it, to the last turn of a transcript; see `tell`."""
     extra: dict[str, Any] = {keep_as: call.extra} if call.extra else {}
     return log.request(
-        call.name, call_id=call.id, arguments=call.arguments, text=call.text, **extra
+        call.name, call_id=call.id, arguments=call.arguments, text=call.text, **extra, **fields
     )

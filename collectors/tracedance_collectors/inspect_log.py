@@ -1,0 +1,69 @@
+"""Logs of Inspect, the evaluation framework: ``.eval`` archives and ``.json`` documents.
+
+Every sample of a log is a trace. Members of an archive may be packed by deflate or, by newer
+releases, by zstd (which needs ``pip install 'tracedance-sdk[store]'``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from tracedance_sdk.errors import TraceDanceError
+from tracedance_sdk.formats import (
+    ImportProblem,
+    Signature,
+    open_log,
+    trace_from_sample,
+)
+from tracedance_sdk.trace import Trace, imported_trace_id
+
+
+class InspectLogCollector:
+    """Reads a log's samples one at a time."""
+
+    name = "inspect_log"
+    signatures = (
+        Signature.of("status", "eval.task", "eval.model"),
+        Signature.of("eval.run_id", "eval.task", "plan"),
+        Signature.of(names=["*.eval"], contains=[b"PK\x03\x04", b"_journal/start.json"]),
+        Signature.of(names=["*.eval"], contains=[b"PK\x03\x04", b"header.json"]),
+        Signature.of(names=["*.eval"], contains=[b"PK\x03\x04", b"samples/"]),
+    )
+
+    def sniff(self, path: Path, head: bytes) -> bool:
+        """Whether a file looks like a log."""
+        return any(signature.matches(path, head) for signature in self.signatures)
+
+    def collect(self, path: Path) -> Iterator[Trace | ImportProblem]:
+        """Yield a trace for every sample, in the order of the file.
+
+        Raises:
+            TraceDanceError: The file as a whole cannot be read.
+        """
+        log = open_log(path)
+        seen: Counter[str] = Counter()
+        is_empty = True
+        for sample in log.samples:
+            is_empty = False
+            if isinstance(sample, ImportProblem):
+                yield sample
+                continue
+            try:
+                trace = trace_from_sample(sample.value, log.header, sample.place, uri=str(path))
+            except TraceDanceError as error:
+                yield ImportProblem(str(path), str(error))
+                continue
+            repeated = seen[trace.id]
+            seen[trace.id] += 1
+            if repeated:
+                other = imported_trace_id(self.name, "repeated", trace.id, str(repeated))
+                trace = trace.model_copy(update={"id": other})
+            yield trace
+        if is_empty:
+            status = log.header.get("status", "unknown")
+            yield ImportProblem(str(path), f"{path}: the log holds no samples (status {status!r})")
+
+
+collector = InspectLogCollector()
