@@ -14,8 +14,8 @@ from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats import (
     ImportProblem,
     Signature,
-    open_log,
-    trace_from_sample,
+    open_inspect_log,
+    trace_from_inspect,
 )
 from tracedance_sdk.trace import Trace, imported_trace_id
 
@@ -42,7 +42,7 @@ class InspectLogCollector:
         Raises:
             TraceDanceError: The file as a whole cannot be read.
         """
-        log = open_log(path)
+        log = open_inspect_log(path)
         seen: Counter[str] = Counter()
         is_empty = True
         for sample in log.samples:
@@ -51,7 +51,7 @@ class InspectLogCollector:
                 yield sample
                 continue
             try:
-                trace = trace_from_sample(sample.value, log.header, sample.place, uri=str(path))
+                trace = trace_from_inspect(sample.value, log.header, sample.place, uri=str(path))
             except TraceDanceError as error:
                 yield ImportProblem(str(path), str(error))
                 continue

@@ -20,8 +20,12 @@ if TYPE_CHECKING:
     )
     from tracedance_sdk.formats.detection import Signature, survey
     from tracedance_sdk.formats.importing import Collected, Collector, ImportProblem
-    from tracedance_sdk.formats.inspect_log import trace_from_sample
-    from tracedance_sdk.formats.inspect_log_archive import Log, LoggedSample, open_log
+    from tracedance_sdk.formats.inspect_log import trace_from_inspect
+    from tracedance_sdk.formats.inspect_log_archive import (
+        InspectLog,
+        InspectSample,
+        open_inspect_log,
+    )
     from tracedance_sdk.formats.known_tools import KnownTool, ToolTable, tool_table
     from tracedance_sdk.formats.openai_chat import (
         messages_from_trace,
@@ -62,17 +66,17 @@ if TYPE_CHECKING:
     from tracedance_sdk.formats.walking import TraceSource
 
 __all__ = [
+    "GROUP",
     "Attributed",
     "Classified",
     "Collected",
     "Collector",
     "Conversation",
     "Document",
-    "GROUP",
     "ImportProblem",
+    "InspectLog",
+    "InspectSample",
     "KnownTool",
-    "Log",
-    "LoggedSample",
     "Misfit",
     "OriginRules",
     "Outline",
@@ -100,7 +104,7 @@ __all__ = [
     "media_part",
     "messages_from_trace",
     "named_collector",
-    "open_log",
+    "open_inspect_log",
     "optional",
     "origin_rules",
     "peek",
@@ -116,8 +120,8 @@ __all__ = [
     "tools_from_chat",
     "tools_from_trace",
     "trace_from_document",
+    "trace_from_inspect",
     "trace_from_messages",
-    "trace_from_sample",
     "trace_from_traceeval",
     "traceeval_from_trace",
     "write_messages",
@@ -137,8 +141,8 @@ __getattr__, __dir__ = lazy_face(
         ),
         "detection": ("Signature", "survey"),
         "importing": ("Collected", "Collector", "ImportProblem"),
-        "inspect_log": ("trace_from_sample",),
-        "inspect_log_archive": ("Log", "LoggedSample", "open_log"),
+        "inspect_log": ("trace_from_inspect",),
+        "inspect_log_archive": ("InspectLog", "InspectSample", "open_inspect_log"),
         "known_tools": ("KnownTool", "ToolTable", "tool_table"),
         "openai_chat": (
             "messages_from_trace",

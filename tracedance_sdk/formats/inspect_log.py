@@ -32,7 +32,7 @@ _RESOLVED: Final = ("messages", "events", "attachments")
 _NOTHING: Final[tuple[Json, ...]] = (None, [], {}, "")
 
 
-def trace_from_sample(
+def trace_from_inspect(
     sample: Json, header: Mapping[str, Any], place: Place, *, uri: str | None = None
 ) -> Trace:
     """Build the trace of one sample.

@@ -28,7 +28,7 @@ _ENCRYPTED: Final = 1
 _LOCAL_HEADER: Final = struct.Struct("<4s2B4HL2L2H")
 
 
-class LoggedSample(NamedTuple):
+class InspectSample(NamedTuple):
     """A sample of a log.
 
     Attributes:
@@ -40,7 +40,7 @@ class LoggedSample(NamedTuple):
     place: Place
 
 
-class Log(NamedTuple):
+class InspectLog(NamedTuple):
     """A log without its samples, and the samples one at a time.
 
     Attributes:
@@ -49,10 +49,10 @@ class Log(NamedTuple):
     """
 
     header: dict[str, Any]
-    samples: Iterator[LoggedSample | ImportProblem]
+    samples: Iterator[InspectSample | ImportProblem]
 
 
-def open_log(path: str | os.PathLike[str]) -> Log:
+def open_inspect_log(path: str | os.PathLike[str]) -> InspectLog:
     """Open one of Inspect's logs.
 
     The members of an archive may be packed by deflate or by zstd. They are read where they lie,
@@ -69,14 +69,14 @@ def open_log(path: str | os.PathLike[str]) -> Log:
         is_archive = stream.read(len(MAGIC)) == MAGIC
     if is_archive:
         archive = _Archive(where)
-        return Log(archive.header(), archive.samples())
+        return InspectLog(archive.header(), archive.samples())
     value = parse_json(read_document(where), where=str(path))
     place = Place(str(path))
     header = place.expect(value, dict)
     samples = place.optional(header, "samples", list) or []
-    return Log(
+    return InspectLog(
         {key: item for key, item in header.items() if key != "samples"},
-        (LoggedSample(item, place.at("samples", i)) for i, item in enumerate(samples)),
+        (InspectSample(item, place.at("samples", i)) for i, item in enumerate(samples)),
     )
 
 
@@ -104,7 +104,7 @@ class _Archive:
         with self._opened() as archive:
             return self._place(member).expect(self._parsed(archive, member), dict)
 
-    def samples(self) -> Iterator[LoggedSample | ImportProblem]:
+    def samples(self) -> Iterator[InspectSample | ImportProblem]:
         with self._opened() as archive:
             latest = {member.filename: member for member in self._members}
             for name, member in latest.items():
@@ -115,7 +115,7 @@ class _Archive:
                 except TraceDanceError as error:
                     yield ImportProblem(str(self._path), str(error))
                 else:
-                    yield LoggedSample(value, self._place(member))
+                    yield InspectSample(value, self._place(member))
 
     def _place(self, member: zipfile.ZipInfo) -> Place:
         return Place(f"{self._path}!{member.filename}")
