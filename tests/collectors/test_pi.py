@@ -8,8 +8,12 @@ from tests.counters import pi as counter
 from tests.support.coding_agents import counted
 from tests.support.shared_data import shared_data
 
-FOLDERS = ("openclaw-sessions", "pi-mono-sessions", "agent-sessions-fixtures/openclaw",
-           "agent-sessions-fixtures/pi")
+FOLDERS = (
+    "openclaw-sessions",
+    "pi-mono-sessions",
+    "agent-sessions-fixtures/openclaw",
+    "agent-sessions-fixtures/pi",
+)
 FILES = [
     (folder, str(path.relative_to(shared_data(folder))))
     for folder in FOLDERS

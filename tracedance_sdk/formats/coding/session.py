@@ -34,6 +34,7 @@ class Session(Transcript):
         self.facts: dict[str, Json] = {}
         """Of the session as a whole, for ``metadata[client]``."""
         self._records: list[Json] = []
+        self._states: dict[str, Json] = {}
 
     def own(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return fields of the client's own as a field of one of our records."""
@@ -43,6 +44,23 @@ class Session(Transcript):
     def keep(self, record: Json) -> None:
         """Keep a record that is no turn, with its place among the turns."""
         self._records.append({"before_turn": len(self.turns), "record": record})
+
+    def keep_change(self, record: Mapping[str, Any], key: str) -> None:
+        """Keep a record that tells a state again and again: only what is new in it.
+
+        Args:
+            record: The record; its ``type`` says which state.
+            key: The field that holds the state.
+        """
+        kind = str(record.get("type"))
+        before, state = self._states.get(kind), record.get(key)
+        self._states[kind] = state
+        if not isinstance(before, dict) or not isinstance(state, dict):
+            self.keep(record)
+            return
+        changed = {name: value for name, value in state.items() if before.get(name) != value}
+        gone = sorted(before.keys() - state.keys())
+        self.keep({**record, key: changed, **({"gone": gone} if gone else {})})
 
     def hear(
         self,
