@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         load_spec,
     )
     from tracedance_sdk.recording import TraceRecorder, agent, configure, flush, tool
+    from tracedance_sdk.store import TraceStore
     from tracedance_sdk.trace import UNKNOWN, Call, Result, Trace, Turn
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "TaskSpec",
     "Trace",
     "TraceRecorder",
+    "TraceStore",
     "Turn",
     "Verdict",
     "agent",
@@ -61,6 +63,7 @@ __getattr__, __dir__ = lazy_face(
             "load_spec",
         ),
         "recording": ("TraceRecorder", "agent", "configure", "flush", "tool"),
+        "store": ("TraceStore",),
         "trace": ("UNKNOWN", "Call", "Result", "Trace", "Turn"),
     },
 )

@@ -1,0 +1,277 @@
+"""Add traces: prepare them, decide which ones count, write a partition, commit.
+
+What is prepared does not depend on the store. What counts does, so it is decided again when
+another importer's manifest came first; the partition is written anew only if that changes it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final, NamedTuple
+
+from tracedance_sdk.errors import InvalidTrace, StoreError
+from tracedance_sdk.formats import ToolShapes
+from tracedance_sdk.store.facts import Measure, StoredDocument, document_digest, facts_of
+from tracedance_sdk.store.families import families, member_of
+from tracedance_sdk.store.features import Deriver
+from tracedance_sdk.store.folder import LocalFolder, present
+from tracedance_sdk.store.key_index import KeyIndex, Known, Spot
+from tracedance_sdk.store.manifest import Manifest, Partition
+from tracedance_sdk.store.moving import moved_features, moved_shapes
+from tracedance_sdk.store.partitions import Content, Fresh, Rows, write_partition
+from tracedance_sdk.trace import Trace, encode_json, require_trace
+
+BATCH_BYTES: Final = 32 * 1024**2
+"""Documents that one partition holds, unless a single one or a family is larger."""
+
+BATCH_ROWS: Final = 20_000
+"""The most traces of one partition."""
+
+FAMILY_BYTES: Final = 256 * 1024**2
+"""A family larger than this is not moved any more when it grows; its rest lies elsewhere."""
+
+_FAMILY_ROWS: Final = 20_000
+_MOST_ATTEMPTS: Final = 1_000
+
+
+class AddSummary(NamedTuple):
+    """What `add` did with the traces it was given.
+
+    Attributes:
+        added: New in the store.
+        replaced: Longer than, or as long as and different from, what was there under their id.
+        unchanged: Equal to what was there.
+        older: Shorter than what is there, and left out.
+        refused: Traces that cannot be written as JSON, one line each.
+    """
+
+    added: int = 0
+    replaced: int = 0
+    unchanged: int = 0
+    older: int = 0
+    refused: tuple[str, ...] = ()
+
+    def plus(self, other: AddSummary) -> AddSummary:
+        """Return the sum of both."""
+        return AddSummary(
+            self.added + other.added,
+            self.replaced + other.replaced,
+            self.unchanged + other.unchanged,
+            self.older + other.older,
+            self.refused + other.refused,
+        )
+
+
+class _Batch:
+    """Traces that become one partition."""
+
+    def __init__(self) -> None:
+        self.items: list[Fresh] = []
+        self.bytes = 0
+        self.shapes = ToolShapes()
+
+    def add(self, trace: Trace, data: bytes, *, digest: str, deriver: Deriver) -> None:
+        """Take a trace apart and keep its rows."""
+        facts = facts_of(trace, size=len(data), digest=digest)
+        measure = _measure(trace, len(data))
+        features = deriver.rows(trace)
+        self.items.append(Fresh(member_of(trace), measure, digest, data, facts, features))
+        self.shapes.add(trace)
+        self.bytes += len(data)
+
+    def is_full(self, coming: Trace, size: int) -> bool:
+        """Whether the next trace should go into another partition."""
+        if not self.items:
+            return False
+        if self.bytes + size > 2 * BATCH_BYTES or len(self.items) >= BATCH_ROWS:
+            return True
+        if self.bytes + size <= BATCH_BYTES:
+            return False
+        last, next_one = self.items[-1].member, member_of(coming)
+        same_session = last.session_id is not None and last.session_id == next_one.session_id
+        return not same_session and next_one.parent_id != last.trace_id
+
+
+class _Plan(NamedTuple):
+    """What a batch does to a store.
+
+    Attributes:
+        written: The traces to write, in order.
+        dropped: Rows that no longer count.
+        moved: Those of them that are taken over, as they belong to a family that grew.
+        summary: What becomes of each trace.
+    """
+
+    written: tuple[Fresh, ...]
+    dropped: frozenset[Spot]
+    moved: tuple[Known, ...]
+    summary: AddSummary
+
+
+class Adding:
+    """One `add`: batches are written in a thread of their own while the next is prepared.
+
+    Args:
+        folder: The store's; it is there.
+        index: Kept up with the store as it grows.
+    """
+
+    def __init__(self, folder: LocalFolder, index: KeyIndex) -> None:
+        self._folder = folder
+        self._index = index
+        self._batch = _Batch()
+        self._deriver = Deriver()
+        self._summary = AddSummary()
+        self._waiting: set[str] = set()
+
+    def run(self, traces: Iterable[Trace | StoredDocument]) -> AddSummary:
+        """Add traces; see `TraceStore.add`."""
+        with ThreadPoolExecutor(1, thread_name_prefix="tracedance-store") as pool:
+            pending: Future[AddSummary] | None = None
+            for trace, data in self._encoded(traces):
+                digest = document_digest(data)
+                if self._is_settled(trace, len(data), digest):
+                    continue
+                if self._batch.is_full(trace, len(data)):
+                    pending = self._hand_over(pool, pending)
+                    self._waiting = {trace.id}
+                self._waiting.add(trace.id)
+                self._batch.add(trace, data, digest=digest, deriver=self._deriver)
+            pending = self._hand_over(pool, pending)
+            self._take(pending)
+        return self._summary
+
+    def _encoded(self, traces: Iterable[Trace | StoredDocument]) -> Iterator[tuple[Trace, bytes]]:
+        for item in traces:
+            if isinstance(item, StoredDocument):
+                yield item
+                continue
+            trace = require_trace(item)
+            try:
+                yield trace, encode_json(trace)
+            except InvalidTrace as error:
+                self._summary = self._summary.plus(AddSummary(refused=(str(error),)))
+
+    def _is_settled(self, trace: Trace, size: int, digest: str) -> bool:
+        """Whether the store has a trace as it is, or longer: then it need not be taken apart."""
+        known = None if trace.id in self._waiting else self._index.find(trace.id)
+        if known is None:
+            return False
+        kind = _compared(_Version(_measure(trace, size), digest), known)
+        if kind <= _REPLACED:
+            return False
+        counts = [0, 0, 1, 0] if kind == _UNCHANGED else [0, 0, 0, 1]
+        self._summary = self._summary.plus(_summary(counts))
+        return True
+
+    def _hand_over(
+        self, pool: ThreadPoolExecutor, pending: Future[AddSummary] | None
+    ) -> Future[AddSummary]:
+        self._take(pending)
+        batch, self._batch = self._batch, _Batch()
+        return pool.submit(self._commit, batch)
+
+    def _take(self, pending: Future[AddSummary] | None) -> None:
+        if pending is not None:
+            self._summary = self._summary.plus(pending.result())
+
+    def _commit(self, batch: _Batch) -> AddSummary:
+        if not batch.items:
+            return AddSummary()
+        written: tuple[_Plan, Partition] | None = None
+        with self._folder.writing():
+            for _ in range(_MOST_ATTEMPTS):
+                manifest, number = present(self._folder)
+                self._index.follow(manifest)
+                plan = self._plan(batch.items)
+                if not plan.written:
+                    return plan.summary
+                if written is None or written[0][:3] != plan[:3]:
+                    written = plan, self._write(plan, batch.shapes)
+                changed = manifest_without(manifest, plan.dropped, number=number)
+                new = changed._replace(partitions=(*changed.partitions, written[1]))
+                if self._folder.commit(new):
+                    self._index.follow(new)
+                    return plan.summary
+        raise StoreError(f"the store {str(self._folder)!r} is busy: no manifest could be written")
+
+    def _plan(self, items: Iterable[Fresh]) -> _Plan:
+        kept: dict[str, Fresh] = {}
+        before: dict[str, Known | None] = {}
+        counts = [0, 0, 0, 0]
+        for item in items:
+            trace_id = item.member.trace_id
+            if trace_id not in before:
+                before[trace_id] = self._index.find(trace_id)
+            known = kept.get(trace_id) or before[trace_id]
+            kind = _compared(item, known)
+            counts[kind] += 1
+            if kind <= _REPLACED:
+                kept[trace_id] = item
+        replaced = {known.spot for trace_id in kept if (known := before[trace_id]) is not None}
+        related = self._index.related(item.member for item in kept.values()) if kept else []
+        moved = tuple(known for known in related if known.spot not in replaced)
+        if sum(known.measure.bytes for known in moved) > FAMILY_BYTES or len(moved) > _FAMILY_ROWS:
+            moved = ()
+        dropped = frozenset(replaced | {known.spot for known in moved})
+        return _Plan(tuple(kept.values()), dropped, moved, _summary(counts))
+
+    def _write(self, plan: _Plan, shapes: ToolShapes) -> Partition:
+        rows: defaultdict[str, list[Known]] = defaultdict(list)
+        for known in plan.moved:
+            rows[known.spot.partition].append(known)
+        moved = [
+            Rows(self._index.partition(name), tuple(known.spot.row for known in group))
+            for name, group in rows.items()
+        ]
+        stored = [known for group in rows.values() for known in group]
+        names = families(
+            [item.member for item in plan.written] + [known.member for known in stored],
+            known=[None] * len(plan.written) + [known.family for known in stored],
+        )
+        content = Content(
+            plan.written,
+            moved,
+            names,
+            moved_features(self._folder, moved),
+            moved_shapes(self._folder, moved, start=shapes),
+        )
+        return write_partition(self._folder, content)
+
+
+def _summary(counts: list[int]) -> AddSummary:
+    added, replaced, unchanged, older = counts
+    return AddSummary(added, replaced, unchanged, older)
+
+
+_ADDED, _REPLACED, _UNCHANGED, _OLDER = range(4)
+
+
+class _Version(NamedTuple):
+    measure: Measure
+    digest: str
+
+
+def _measure(trace: Trace, size: int) -> Measure:
+    return Measure(len(trace.turns), sum(len(turn.calls) for turn in trace.turns), size)
+
+
+def _compared(item: Fresh | _Version, known: Known | Fresh | None) -> int:
+    if known is None:
+        return _ADDED
+    if item.digest == known.digest:
+        return _UNCHANGED
+    return _REPLACED if item.measure >= known.measure else _OLDER
+
+
+def manifest_without(manifest: Manifest, dropped: Iterable[Spot], *, number: int) -> Manifest:
+    """Return a manifest in which some rows no longer count; a partition without any goes."""
+    rows: defaultdict[str, set[int]] = defaultdict(set)
+    for spot in dropped:
+        rows[spot.partition].add(spot.row)
+    changed = (
+        part.without(rows[part.name]) if part.name in rows else part for part in manifest.partitions
+    )
+    return Manifest(number, tuple(part for part in changed if part.live))

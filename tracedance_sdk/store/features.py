@@ -1,0 +1,221 @@
+"""Derive the rows of the view `features` from a trace: one pass, in order of events.
+
+What a row says of the past (``edits_before``, ``equal_failures_before``, ...) counts what came
+before its turn or call, never what came after.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Final
+
+from tracedance_sdk.store.call_signs import CHANGING, CallSigns, signs_of
+from tracedance_sdk.store.facts import Row
+from tracedance_sdk.store.feature_columns import OF_CALLS, OF_TURNS
+from tracedance_sdk.store.signals import secrets, speech
+from tracedance_sdk.store.tool_facts import ToolFacts, ToolLookup
+from tracedance_sdk.trace import Call, Trace, Turn
+
+_NO_TURN: Final = (None,) * len(OF_TURNS)
+_NO_CALL: Final = (None,) * len(OF_CALLS)
+_UNKNOWN_TOOL: Final = ToolFacts("other", "unknown", None, None)
+_HUMAN: Final = frozenset({"states_restriction", "approves", "requests_effect"})
+_AGENT: Final = frozenset(
+    {
+        "asks_question", "announces_action", "claims_tests_pass", "claims_success", "claims_fix",
+        "claims_delivery", "cites_source", "says_cannot",
+    }
+)  # fmt: skip
+
+
+class Deriver:
+    """Derives features; one is used for many traces, as it remembers tools.
+
+    Args:
+        tools: Where kinds, effects and schemas are looked up.
+    """
+
+    def __init__(self, tools: ToolLookup | None = None) -> None:
+        self._tools = tools or ToolLookup()
+
+    def rows(self, trace: Trace) -> list[Row]:
+        """Return a trace's rows, without the number of its own row."""
+        tools = self._tools.of(trace)
+        about = (trace.id, trace.session_id, trace.agent.name)
+        past = _Past()
+        rows: list[Row] = []
+        for turn in trace.turns:
+            rows.append((*about, "turn", turn.index, None, *past.turn_row(turn), *_NO_CALL))
+            for call in turn.calls:
+                signs = signs_of(call, tools.get(call.name, _UNKNOWN_TOOL))
+                what = past.call_row(call, signs)
+                rows.append((*about, "call", turn.index, call.index, *_NO_TURN, *what))
+                past.take_in(call, signs)
+            past.close(turn)
+        return rows
+
+
+class _Past:
+    """What has happened so far in a trace."""
+
+    def __init__(self) -> None:
+        self.human_turns = 0
+        self.edits = 0
+        self.tests_since_edit = 0
+        self.last_test_passed: bool | None = None
+        self.test_failed = False
+        self.last_failed: bool | None = None
+        self.turn_failed = False
+        self.failing_turn = False
+        self.failures = 0
+        self.deliveries = 0
+        self.last_key: str | None = None
+        self.equal: Counter[str] = Counter()
+        self.equal_failures: Counter[str] = Counter()
+        self.timed_out_heads: set[str] = set()
+        self.touched: set[str] = set()
+        self.manifest_seen = False
+        self.inspected = False
+
+    def turn_row(self, turn: Turn) -> Row:
+        text = turn.text
+        is_agent = turn.role == "assistant"
+        is_human = turn.origin == "human" and turn.role == "user"
+        said = speech().found(text) if text and (is_agent or is_human) else frozenset()
+        own = _AGENT if is_agent else frozenset()
+        extra = turn.__pydantic_extra__ or {}
+        rule = extra.get("origin_rule")
+        agent = [(name in said) if name in own else None for name in _ORDER_AGENT]
+        human = [(name in said) if is_human else None for name in _ORDER_HUMAN]
+        return (
+            turn.role,
+            turn.origin,
+            rule if isinstance(rule, str) else None,
+            self.human_turns,
+            not turn.calls if is_agent else None,
+            *agent,
+            "mentions_failure" in said if is_agent or is_human else None,
+            *human,
+            bool(text) and bool(secrets().found(text)),
+            self.edits,
+            self.tests_since_edit,
+            self.last_test_passed,
+            self.last_failed,
+            self.failures,
+            self.deliveries,
+        )
+
+    def call_row(self, call: Call, signs: CallSigns) -> Row:
+        flags, shown, failed = signs.flags, signs.shown, signs.failed
+        is_shell = signs.kind == "shell"
+        changes = signs.kind in CHANGING
+        has_result = failed is not None
+        heads = signs.heads or ()
+
+        def of_result(name: str) -> bool | None:
+            return name in shown if has_result else None
+
+        return (
+            call.name,
+            signs.kind,
+            signs.effect,
+            signs.is_offered,
+            signs.is_valid,
+            signs.command,
+            signs.commands,
+            signs.heads,
+            signs.paths,
+            signs.key,
+            signs.key == self.last_key,
+            self.equal.get(signs.key, 0),
+            self.equal_failures.get(signs.key, 0),
+            not self.timed_out_heads.isdisjoint(heads),
+            signs.exit_code,
+            failed,
+            signs.failed_by,
+            of_result("shows_failure"),
+            self.failing_turn,
+            of_result("command_not_found"),
+            of_result("unknown_tool"),
+            of_result("invalid_arguments"),
+            of_result("not_found"),
+            of_result("not_read_yet"),
+            of_result("timed_out"),
+            of_result("denied"),
+            bool(failed) and "cue" in shown if has_result else None,
+            of_result("names_log"),
+            "not_delivered" in shown or (signs.kind == "send" and failed) if has_result else None,
+            signs.is_empty,
+            not self.touched.isdisjoint(signs.paths) if changes else None,
+            is_shell and "is_test" in flags,
+            signs.test_passed,
+            self.test_failed,
+            signs.edits_test,
+            signs.weakens_test,
+            is_shell and "installs" in flags,
+            changes and signs.touches_manifest,
+            self.manifest_seen,
+            is_shell and "commits" in flags,
+            is_shell and "stages_all" in flags,
+            is_shell and "inspects_changes" in flags,
+            self.inspected,
+            "is_destructive" in flags,
+            is_shell and "publishes" in flags,
+            is_shell and "runs_long" in flags,
+            signs.in_background,
+            signs.has_time_limit,
+            signs.swallows or (is_shell and "masks_error" in flags),
+            is_shell and "escalates" in flags,
+            "reads_secret_file" in flags,
+            signs.holds_secret,
+            "reads_log" in flags,
+        )
+
+    def take_in(self, call: Call, signs: CallSigns) -> None:
+        """Count a call among what happened."""
+        if call.requested_by == "agent":
+            self.last_key = signs.key
+        self.equal[signs.key] += 1
+        failed = signs.failed
+        if failed is not None:
+            self.last_failed = failed
+            self.turn_failed |= failed
+        if failed:
+            self.failures += 1
+            self.equal_failures[signs.key] += 1
+        if "timed_out" in signs.shown and signs.heads:
+            self.timed_out_heads.update(signs.heads)
+        if "is_test" in signs.flags and signs.kind == "shell":
+            self.tests_since_edit += 1
+            self.last_test_passed = signs.test_passed
+            self.test_failed = signs.test_passed is False
+        if not failed:
+            self._take_in_success(signs)
+        self.manifest_seen |= signs.touches_manifest
+
+    def _take_in_success(self, signs: CallSigns) -> None:
+        self.touched.update(signs.paths)
+        if signs.kind in CHANGING:
+            self.edits += 1
+            self.tests_since_edit, self.last_test_passed = 0, None
+            self.inspected = False
+            self.equal_failures.clear()
+        if signs.kind == "shell" and "inspects_changes" in signs.flags:
+            self.inspected = True
+        if signs.kind == "send" or "publishes" in signs.flags:
+            self.deliveries += 1
+
+    def close(self, turn: Turn) -> None:
+        """Count a turn among what happened."""
+        if turn.origin == "human" and turn.role == "user":
+            self.human_turns += 1
+        if turn.calls:
+            self.failing_turn, self.turn_failed = self.turn_failed, False
+
+
+def _order(names: frozenset[str]) -> tuple[Any, ...]:
+    return tuple(column.name for column in OF_TURNS if column.name in names)
+
+
+_ORDER_AGENT: Final = _order(_AGENT)
+_ORDER_HUMAN: Final = _order(_HUMAN)

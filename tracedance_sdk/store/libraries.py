@@ -1,0 +1,60 @@
+"""The libraries a store needs, imported when first used; absent, one line says how to install."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+from tracedance_sdk.errors import MissingDependency
+
+
+def arrow() -> ModuleType:
+    """Return pyarrow.
+
+    Raises:
+        MissingDependency: It is not installed.
+    """
+    return _load("pyarrow")
+
+
+def parquet() -> ModuleType:
+    """Return pyarrow's reader and writer of Parquet.
+
+    Raises:
+        MissingDependency: It is not installed.
+    """
+    return _load("pyarrow.parquet")
+
+
+def compute() -> ModuleType:
+    """Return pyarrow's functions over arrays.
+
+    Raises:
+        MissingDependency: It is not installed.
+    """
+    return _load("pyarrow.compute")
+
+
+def duck() -> ModuleType:
+    """Return DuckDB.
+
+    Raises:
+        MissingDependency: It is not installed.
+    """
+    return _load("duckdb")
+
+
+def remote_files() -> ModuleType:
+    """Return fsspec's core.
+
+    Raises:
+        MissingDependency: It is not installed.
+    """
+    return _load("fsspec.core")
+
+
+def _load(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingDependency.for_extra(name.partition(".")[0], extra="store") from error

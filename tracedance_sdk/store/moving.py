@@ -1,0 +1,66 @@
+"""Take rows of partitions over into a new one, without reading traces where that can be saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tracedance_sdk.errors import StoreError, TraceDanceError
+from tracedance_sdk.formats import ToolShapes
+from tracedance_sdk.store.columns import FEATURES_VERSION
+from tracedance_sdk.store.facts import Row
+from tracedance_sdk.store.features import Deriver
+from tracedance_sdk.store.folder import LocalFolder
+from tracedance_sdk.store.manifest import Partition
+from tracedance_sdk.store.partitions import Rows, each_document, read_shapes
+from tracedance_sdk.trace import MAX_TRACE_DEPTH, Trace, decode, parse_json
+
+
+def read_traces(
+    folder: LocalFolder, partition: Partition, rows: Iterable[int] | None = None
+) -> Iterator[tuple[int, Trace]]:
+    """Yield rows of a partition with their traces, as they were stored.
+
+    Args:
+        folder: The store's.
+        partition: Where they lie.
+        rows: Which, in ascending order; by default all that count.
+
+    Raises:
+        StoreError: A file is missing or damaged, or holds what is no trace.
+    """
+    wanted = live_rows(partition) if rows is None else rows
+    for row, trace_id, data in each_document(folder, partition, wanted):
+        where = f"trace {trace_id!r:.80} in {folder}"
+        try:
+            document = parse_json(data, where=where, max_depth=MAX_TRACE_DEPTH)
+            yield row, decode(document, where=where)
+        except TraceDanceError as error:
+            raise StoreError(f"{error} (file {partition.files['documents'].name})") from error
+
+
+def live_rows(partition: Partition) -> tuple[int, ...]:
+    """Return the rows that count, in ascending order."""
+    dropped = frozenset(partition.dropped)
+    return tuple(row for row in range(partition.rows) if row not in dropped)
+
+
+def moved_shapes(folder: LocalFolder, moved: Iterable[Rows], *, start: ToolShapes) -> ToolShapes:
+    """Return shapes with those of the calls of moved rows added."""
+    for item in moved:
+        if len(item.rows) == item.partition.rows:
+            start = start.merged(read_shapes(folder, item.partition))
+        else:
+            traces = (trace for _, trace in read_traces(folder, item.partition, item.rows))
+            start = start.merged(ToolShapes(traces))
+    return start
+
+
+def moved_features(folder: LocalFolder, moved: Iterable[Rows]) -> list[list[list[Row]] | None]:
+    """Return derived rows for those whose own are of another version, None for the others."""
+    deriver = Deriver()
+    return [
+        None
+        if item.partition.features_version == FEATURES_VERSION
+        else [deriver.rows(trace) for _, trace in read_traces(folder, item.partition, item.rows)]
+        for item in moved
+    ]

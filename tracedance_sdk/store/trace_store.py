@@ -1,0 +1,258 @@
+"""A store of traces: a folder that many may write to and read from at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final, Literal
+
+from tracedance_sdk.errors import InvalidOption, StoreError
+from tracedance_sdk.formats import ToolShapes, ToolTable, complete_tools, tool_table
+from tracedance_sdk.store.adding import Adding, AddSummary
+from tracedance_sdk.store.facts import StoredDocument
+from tracedance_sdk.store.folder import LocalFolder, present
+from tracedance_sdk.store.key_index import KeyIndex
+from tracedance_sdk.store.manifest import Manifest
+from tracedance_sdk.store.moving import read_traces
+from tracedance_sdk.store.partitions import read_shapes
+from tracedance_sdk.store.queries import (
+    MEMORY_MB,
+    MOST_ROWS,
+    TIMEOUT_S,
+    Selection,
+    run_select,
+)
+from tracedance_sdk.trace import Trace
+
+ToolLimit = Literal["recorded", "known", "inferred"]
+"""The weakest origin that a tool definition may have."""
+
+_MOST_NAMED: Final = 3
+
+
+class TraceStore:
+    """Traces in a folder of immutable files; open it with `open` or `create`.
+
+    Each operation sees the store as it was when the operation began. Whatever others add,
+    remove or compact meanwhile, it goes on undisturbed.
+
+    Example:
+        >>> import tempfile
+        >>> store = TraceStore.create(tempfile.mkdtemp())
+        >>> store.add([Trace(id="run-1"), Trace(id="run-2")])
+        AddSummary(added=2, replaced=0, unchanged=0, older=0, refused=())
+        >>> [trace.id for trace in store], store.get("run-2").id
+        (['run-1', 'run-2'], 'run-2')
+        >>> store.select("SELECT count(*) AS n FROM traces").rows
+        ((2,),)
+    """
+
+    def __init__(self, folder: LocalFolder, *, tools: ToolLimit = "inferred") -> None:
+        self._folder = folder
+        self._tools: ToolLimit = tools
+        self._index = KeyIndex(folder)
+        self._shapes: tuple[int, ToolShapes] | None = None
+        self._table: ToolTable | None = None
+
+    @classmethod
+    def create(cls, folder: str | os.PathLike[str], *, tools: ToolLimit = "inferred") -> TraceStore:
+        """Return the store in a folder, which is made when it is not there.
+
+        Args:
+            folder: Where it lies; for its owner only when it is made.
+            tools: See `open`.
+
+        Raises:
+            StoreError: The folder cannot be made, or holds something else.
+        """
+        return cls.open(folder, tools=tools, create=True)
+
+    @classmethod
+    def open(
+        cls, folder: str | os.PathLike[str], *, tools: ToolLimit = "inferred", create: bool = False
+    ) -> TraceStore:
+        """Return the store in a folder.
+
+        Args:
+            folder: Where it lies.
+            tools: The weakest origin of a tool definition that traces are given when they are
+                read: ``inferred`` from all calls in the store, ``known`` from the table of
+                clients, or ``recorded``, which leaves traces as they were stored.
+            create: Make it when it is not there.
+
+        Raises:
+            StoreError: No store there, or it cannot be read.
+            UnsupportedVersion: A store of another version.
+        """
+        if tools not in ("recorded", "known", "inferred"):
+            raise InvalidOption(f"tools={tools!r}: recorded, known or inferred is needed")
+        place = LocalFolder(Path(folder))
+        if create and not place.path.exists():
+            place.make()
+        if not place.path.is_dir():
+            what = "is no folder" if place.path.exists() else "does not exist"
+            raise StoreError(f"the store {str(place)!r} {what}")
+        if not place.numbers():
+            others = [entry for entry in place.entries() if entry != "parts"]
+            if others:
+                raise StoreError(
+                    f"{str(place)!r} is no store: it holds {others[0]!r} and no manifest"
+                )
+            if not create and not place.is_made():
+                raise StoreError(f"{str(place)!r} is no store: it is empty")
+            place.make()
+        present(place)
+        return cls(place, tools=tools)
+
+    def __repr__(self) -> str:
+        return f"TraceStore.open({str(self._folder)!r})"
+
+    def __len__(self) -> int:
+        return self._present().live
+
+    def __iter__(self) -> Iterator[Trace]:
+        """Yield every trace, in an order that stays the same until the store changes."""
+        manifest = self._present()
+        for partition in manifest.partitions:
+            for _, trace in read_traces(self._folder, partition):
+                yield self._completed(trace, manifest)
+
+    def add(self, traces: Iterable[Trace | StoredDocument]) -> AddSummary:
+        """Add traces.
+
+        A trace whose id is there already replaces it when it is longer (more turns, else more
+        calls, else more bytes), or as long and different; a shorter one is left out. Traces of
+        one session, and sub-agents with who started them, are brought together in one partition.
+
+        The traces are written in parts of about 32 MB. Each is committed as a whole: whoever reads
+        meanwhile, or after this process was killed, sees all traces of a part or none.
+
+        Args:
+            traces: Any number; they are taken one by one.
+
+        Returns:
+            What became of them. When nothing is new, nothing is written.
+
+        Raises:
+            InvalidOption: Something that is no trace; what came before may have been added.
+            StoreError: The folder cannot be written to, or is damaged.
+        """
+        return Adding(self._folder, self._index).run(traces)
+
+    def get(self, trace_id: str) -> Trace:
+        """Return one trace.
+
+        Args:
+            trace_id: Its id, or the beginning of it, if no other trace's id begins so.
+
+        Raises:
+            StoreError: No such trace, or several.
+        """
+        manifest = self._present()
+        self._index.follow(manifest)
+        known = self._index.find(trace_id)
+        if known is None:
+            known = self._index.find(self._only_id(trace_id, manifest))
+        if known is None:
+            raise StoreError(f"no trace {trace_id!r:.80} in the store {str(self._folder)!r}")
+        partition = self._index.partition(known.spot.partition)
+        found = read_traces(self._folder, partition, [known.spot.row])
+        return self._completed(next(found)[1], manifest)
+
+    def _only_id(self, prefix: str, manifest: Manifest) -> str:
+        quoted = prefix.replace("'", "''").replace("\0", "")
+        found = run_select(
+            self._folder,
+            manifest,
+            f"SELECT trace_id FROM traces WHERE starts_with(trace_id, '{quoted}')"  # noqa: S608
+            f" ORDER BY 1 LIMIT {_MOST_NAMED + 1}",
+        ).rows
+        if not prefix or "\0" in prefix or not found:
+            raise StoreError(f"no trace {prefix!r:.80} in the store {str(self._folder)!r}")
+        if len(found) > 1:
+            names = ", ".join(row[0][:80] for row in found[:_MOST_NAMED])
+            more = ", ..." if len(found) > _MOST_NAMED else ""
+            raise StoreError(f"several traces begin with {prefix!r:.80}: {names}{more}")
+        return str(found[0][0])
+
+    def traces(self, where: str | None = None) -> Iterator[Trace]:
+        """Yield the traces that a condition holds for.
+
+        Args:
+            where: SQL over the columns of the view `traces`, such as
+                ``agent = 'codex' AND fit_next_turn``; None for all.
+
+        Raises:
+            InvalidQuery: The condition is refused; see `select`.
+        """
+        if where is None:
+            yield from self
+            return
+        manifest = self._present()
+        self._index.follow(manifest)
+        # A condition that closes the bracket is one SELECT still, and can read nothing else.
+        sql = f"SELECT trace_id FROM traces WHERE ({where}\n)"  # noqa: S608 - as just said
+        rows = run_select(self._folder, manifest, sql).rows
+        wanted: dict[str, list[int]] = {}
+        for (trace_id,) in rows:
+            known = self._index.find(trace_id)
+            if known is not None:
+                wanted.setdefault(known.spot.partition, []).append(known.spot.row)
+        for partition in manifest.partitions:
+            found = sorted(set(wanted.get(partition.name, ())))
+            for _, trace in read_traces(self._folder, partition, found) if found else ():
+                yield self._completed(trace, manifest)
+
+    def select(
+        self,
+        sql: str,
+        *,
+        timeout_s: float = TIMEOUT_S,
+        memory_mb: int = MEMORY_MB,
+        most_rows: int = MOST_ROWS,
+    ) -> Selection:
+        """Ask the views `traces`, `turns`, `calls` and `features` in SQL, as DuckDB speaks it.
+
+        Args:
+            sql: One SELECT. It reads nothing but the views.
+            timeout_s: Seconds after which it is stopped.
+            memory_mb: Megabytes that DuckDB may use.
+            most_rows: An answer with more rows is an error.
+
+        Raises:
+            InvalidQuery: More or less than one SELECT, or whatever DuckDB finds wrong, in one line.
+            StoreError: The store is damaged, or its features are of another version.
+            MissingDependency: DuckDB is not installed.
+        """
+        return run_select(
+            self._folder,
+            self._present(),
+            sql,
+            timeout_s=timeout_s,
+            memory_mb=memory_mb,
+            most_rows=most_rows,
+        )
+
+    def _present(self) -> Manifest:
+        return present(self._folder).manifest
+
+    def _completed(self, trace: Trace, manifest: Manifest) -> Trace:
+        if self._tools == "recorded":
+            return trace
+        self._table = self._table or tool_table()
+        shapes = self._all_shapes(manifest) if self._tools == "inferred" else None
+        return complete_tools(trace, table=self._table, shapes=shapes, limit=self._tools)
+
+    def _all_shapes(self, manifest: Manifest) -> ToolShapes:
+        if self._shapes is None or self._shapes[0] != manifest.number:
+            parts = [read_shapes(self._folder, partition) for partition in manifest.partitions]
+            while len(parts) > 1:
+                # In pairs, so that none is copied once for every other.
+                pairs = zip(
+                    parts[::2], [*parts[1::2], ToolShapes()][: len(parts[::2])], strict=True
+                )
+                parts = [left.merged(right) for left, right in pairs]
+            found = parts[0] if parts else ToolShapes()
+            self._shapes = manifest.number, found
+        return self._shapes[1]
