@@ -12,7 +12,7 @@ from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats.opening import Document, documents
 from tracedance_sdk.trace import Json
 
-MOST_BYTES: Final = 32 * 1024**2
+MOST_BYTES: Final = 16 * 1024**2
 """Largest file beside a log that is looked into, as it lies on disk."""
 
 _MOST_ENTRIES: Final = 20_000
@@ -67,7 +67,7 @@ def _listing(folder: str, _changed: int) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def _contents(path: str, _changed: int, _size: int) -> tuple[Json, ...]:
     try:
         return tuple(item.value for item in documents(path) if isinstance(item, Document))

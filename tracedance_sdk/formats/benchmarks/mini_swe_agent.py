@@ -30,6 +30,7 @@ NAME: Final = "mini_swe_agent"
 _BLOCK: Final = re.compile(r"```(?:mswea_bash_command|bash)[ \t]*\n(.*?)\n?```", re.DOTALL)
 _RETURN_CODE: Final = re.compile(r"\s*<returncode>(-?\d{1,9})</returncode>")
 _EXTRA: Final = frozenset({"actions", "cost", "response", "timestamp"})
+_RESPONSE: Final = frozenset({"choices", "usage", "model", "created"})
 _RESULT_EXTRA: Final = frozenset({"raw_output", "returncode", "timestamp"})
 
 
@@ -118,7 +119,9 @@ class _Log:
     def _speak(self, message: dict[str, Any], content: Json, extra: dict[str, Any]) -> None:
         response = optional(extra, "response", dict) or {}
         kept = {k: v for k, v in extra.items() if k not in _EXTRA}
-        told = {k: v for k, v in response.items() if k not in ("choices", "usage", "model")}
+        told = {
+            k: v for k, v in response.items() if k not in ("choices", "usage", "model", "created")
+        }
         if told:
             kept["response"] = told
         reasoning = message.get("reasoning_content")
@@ -133,6 +136,7 @@ class _Log:
             settings=self._settings,
             usage=usage_fields(response.get("usage"), cost_usd=extra.get("cost")),
             finish_reason=_finish_reason(response),
+            started_at=_time(response.get("created")),
             ended_at=_time(extra.get("timestamp")),
             mini_swe_agent=kept or None,
         )
@@ -175,7 +179,7 @@ class _Log:
             ok=None if code is None else code == 0,
             exit_code=code,
             error=_error(extra) if error else None,
-            ended_at=extra.get("timestamp"),
+            ended_at=_time(extra.get("timestamp")),
             mini_swe_agent=kept or None,
         )
 
