@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tracedance_sdk.recording.configuration import configure
     from tracedance_sdk.recording.environments import Environment
     from tracedance_sdk.recording.flushing import flush
+    from tracedance_sdk.recording.personal_names import read_names
+    from tracedance_sdk.recording.pseudonymising import Pseudonymiser
     from tracedance_sdk.recording.pseudonyms import redaction_key
     from tracedance_sdk.recording.recorder import TraceRecorder
     from tracedance_sdk.recording.redaction import Redactor, SecretRedactor
@@ -27,6 +29,7 @@ __all__ = [
     "CloseSummary",
     "Environment",
     "HandCall",
+    "Pseudonymiser",
     "Redactor",
     "SecretRedactor",
     "TraceRecorder",
@@ -34,6 +37,7 @@ __all__ = [
     "configure",
     "flush",
     "freeze",
+    "read_names",
     "redaction_key",
     "state_source",
     "tool",
@@ -48,6 +52,8 @@ __getattr__, __dir__ = lazy_face(
         "configuration": ("configure",),
         "environments": ("Environment",),
         "flushing": ("flush",),
+        "personal_names": ("read_names",),
+        "pseudonymising": ("Pseudonymiser",),
         "pseudonyms": ("redaction_key",),
         "recorder": ("TraceRecorder",),
         "redaction": ("Redactor", "SecretRedactor"),
