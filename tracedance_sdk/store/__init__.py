@@ -14,18 +14,26 @@ if TYPE_CHECKING:
     from tracedance_sdk.store.columns import Column
     from tracedance_sdk.store.facts import StoredDocument
     from tracedance_sdk.store.feature_columns import FAMILIES
+    from tracedance_sdk.store.import_report import ORIGINS, ImportReport, SourceProblem, Tally
+    from tracedance_sdk.store.importing import ImportPlan, import_sources
     from tracedance_sdk.store.queries import VIEWS, Selection
     from tracedance_sdk.store.trace_store import ToolLimit, TraceStore
 
 __all__ = [
     "FAMILIES",
+    "ORIGINS",
     "VIEWS",
     "AddSummary",
     "Column",
+    "ImportPlan",
+    "ImportReport",
     "Selection",
+    "SourceProblem",
     "StoredDocument",
+    "Tally",
     "ToolLimit",
     "TraceStore",
+    "import_sources",
 ]
 
 __getattr__, __dir__ = lazy_face(
@@ -35,6 +43,8 @@ __getattr__, __dir__ = lazy_face(
         "columns": ("Column",),
         "facts": ("StoredDocument",),
         "feature_columns": ("FAMILIES",),
+        "import_report": ("ORIGINS", "ImportReport", "SourceProblem", "Tally"),
+        "importing": ("ImportPlan", "import_sources"),
         "queries": ("VIEWS", "Selection"),
         "trace_store": ("ToolLimit", "TraceStore"),
     },
