@@ -33,6 +33,7 @@ _ROLES: Final[dict[str, tuple[Role, Origin]]] = {
     "user": ("user", "human"),
     "assistant": ("assistant", "agent"),
 }
+_WITH_CALLS: Final = {"content", "tool_calls"}
 _TURNS: Final = TypeAdapter(tuple[Turn, ...])
 
 
@@ -138,7 +139,9 @@ class _Reader:
 
     def read(self, index: int, entry: Json) -> None:
         message = entry if type(entry) is dict else expect(entry, dict)
-        role = field(message, "role", str)
+        role = message.get("role")
+        if type(role) is not str:
+            role = field(message, "role", str)
         known = _ROLES.get(role)
         if known is None:
             if role not in ("tool", "function"):
@@ -168,10 +171,12 @@ class _Reader:
             self._turns.append(turn)
             self._in_order = -1
             return
-        name = optional(message, "name", str)
+        name = optional(message, "name", str) if "name" in message else None
         requests: list[RequestedCall] = []
         if role == "assistant":
-            _read_side_fields(message, parts)
+            has_side_fields = len(message) != 3 or not message.keys() >= _WITH_CALLS
+            if has_side_fields:
+                _read_side_fields(message, parts)
             requests = requests_from_message(message)
         self._turns.append(turn)
         self._in_order = -1
@@ -206,8 +211,10 @@ class _Reader:
         return _Pending(fields, turn, position)
 
     def _answer(self, index: int, message: dict[str, Any]) -> None:
-        call_id = optional(message, "tool_call_id", str)
-        name = optional(message, "name", str)
+        call_id = message.get("tool_call_id")
+        if type(call_id) is not str:
+            call_id = optional(message, "tool_call_id", str)
+        name = optional(message, "name", str) if "name" in message else None
         pending = self._asked(call_id) if call_id else self._asked_last(name)
         if pending is None:
             pending = self._orphan(call_id, name)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
+
+import orjson
 
 from tracedance_sdk.trace.markers import UNKNOWN, Json, blob_digest, is_masked
-from tracedance_sdk.trace.model import Call, Fidelity, Fitness, Note, Trace
+from tracedance_sdk.trace.model import Call, Fidelity, Fitness, Note, Trace, Turn
 
 KINDS: Final[dict[str, str]] = {
     "result_missing": "a call whose result was never recorded",
@@ -62,25 +64,26 @@ def assess(trace: Trace, *, notes: Iterable[Note] = ()) -> Trace:
         notes: What only the reader of the source can know (recovered, cut, guessed, ...). Those
             of one kind become one.
     """
-    places = _trace_findings(trace)
-    _add_call_findings(trace, places)
-    found = [_note(kind, where) for kind, where in places.items()]
+    findings = _Findings()
+    findings.look_at(trace)
+    places = findings.places
+    found: list[Any] = [_note(kind, where) for kind, where in places.items()]
     found += _joined(item for item in notes if item.kind not in places)
-    found.sort(key=lambda item: item.kind)
-    fidelity = Fidelity(notes=tuple(found), fit_for=_fit_for(trace, {item.kind for item in found}))
+    found.sort(key=lambda item: item["kind"])
+    fit_for = findings.fit_for(trace, {item["kind"] for item in found})
+    fidelity = Fidelity.model_validate({"notes": found, "fit_for": fit_for})
     return trace.model_copy(update={"fidelity": fidelity})
 
 
-def _joined(notes: Iterable[Note]) -> list[Note]:
-    found: dict[str, Note] = {}
+def _joined(notes: Iterable[Note]) -> list[dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
     for item in notes:
         known = found.get(item.kind)
         if known is None:
-            found[item.kind] = item
+            found[item.kind] = {"kind": item.kind, "count": item.count, "places": item.places}
         else:
-            places = (*known.places, *item.places)[:_MOST_PLACES]
-            count = known.count + item.count
-            found[item.kind] = Note(kind=item.kind, count=count, places=places)
+            known["places"] = (*known["places"], *item.places)[:_MOST_PLACES]
+            known["count"] += item.count
     return list(found.values())
 
 
@@ -88,82 +91,113 @@ _Spot = str | tuple[int, int]
 """A place, or index of a turn and position of a call in it: most are only counted."""
 
 
-def _note(kind: str, spots: list[_Spot]) -> Note:
+def _note(kind: str, spots: list[_Spot]) -> dict[str, Any]:
     places = [
         spot if isinstance(spot, str) else f"turns[{spot[0]}].calls[{spot[1]}]"
         for spot in spots[:_MOST_PLACES]
     ]
-    return note(kind, places, count=len(spots))
+    return {"kind": kind, "count": len(spots), "places": places}
 
 
-def _trace_findings(trace: Trace) -> dict[str, list[_Spot]]:
-    """Return what is found without looking at calls: kinds with their places."""
-    found: dict[str, list[_Spot]] = {}
-    if trace.initial_state is UNKNOWN:
-        found["initial_state_unknown"] = ["initial_state"]
-    if trace.final_state is UNKNOWN:
-        found["final_state_unknown"] = ["final_state"]
-    if any(tool.origin == "inferred" for tool in trace.tools):
-        found["tools_inferred"] = ["tools"]
-    latest = trace.started_at
-    for turn in trace.turns:
-        started = turn.started_at
-        if started is None:
-            continue
-        if latest is not None and started < latest:
-            found.setdefault("clock_backwards", []).append(f"turns[{turn.index}]")
-        latest = started
-    return found
+class _Findings:
+    """What one walk through a trace finds.
 
+    Attributes:
+        places: Kinds of notes with where they apply.
+    """
 
-def _add_call_findings(trace: Trace, found: dict[str, list[_Spot]]) -> None:
-    defined = {tool.name for tool in trace.tools}
-    seen: set[str] = set()
-    for turn in trace.turns:
+    def __init__(self) -> None:
+        self.places: dict[str, list[_Spot]] = {}
+        self._asked = self._opened = self._answered = False
+
+    def look_at(self, trace: Trace) -> None:
+        if trace.initial_state is UNKNOWN:
+            self.places["initial_state_unknown"] = ["initial_state"]
+        if trace.final_state is UNKNOWN:
+            self.places["final_state_unknown"] = ["final_state"]
+        if any(tool.origin == "inferred" for tool in trace.tools):
+            self.places["tools_inferred"] = ["tools"]
+        defined = {tool.name for tool in trace.tools}
+        seen: set[str] = set()
+        latest = trace.started_at
+        for turn in trace.turns:
+            started = turn.started_at
+            if started is not None:
+                if latest is not None and started < latest:
+                    self._add("clock_backwards", f"turns[{turn.index}]")
+                latest = started
+            if turn.calls:
+                self._look_at_calls(turn, seen, defined)
+            if turn.role == "user":
+                self._opened = True
+            elif turn.role == "assistant" and not turn.synthetic:
+                self._asked = True
+
+    def _look_at_calls(self, turn: Turn, seen: set[str], defined: set[str]) -> None:
         for position, call in enumerate(turn.calls):
-            kinds = _call_findings(call)
+            spot = (turn.index, position)
+            self._look_at_call(call, spot)
             if call.id in seen:
-                kinds.append("duplicate_call_id")
+                self._add("duplicate_call_id", spot)
             seen.add(call.id)
             if call.name not in defined:
-                kinds.append("tools_missing")
-            for kind in kinds:
-                if kind not in found:
-                    found[kind] = []
-                found[kind].append((turn.index, position))
+                self._add("tools_missing", spot)
 
+    def _add(self, kind: str, spot: _Spot) -> None:
+        if kind not in self.places:
+            self.places[kind] = []
+        self.places[kind].append(spot)
 
-def _call_findings(call: Call) -> list[str]:
-    kinds: list[str] = []
-    arguments, result = call.arguments, call.result
-    if arguments is not UNKNOWN:
-        _add_value_findings(arguments, kinds)
-    else:
-        unparsable = call.raw_arguments is not None
-        kinds.append("arguments_unparsable" if unparsable else "arguments_unknown")
-    if result is None:
-        kinds.append("result_missing")
-        return kinds
-    if result.interrupted:
-        kinds.append("result_interrupted")
-    if result.truncated:
-        kinds.append("result_truncated")
-    _add_value_findings(result.content, kinds)
-    return kinds
+    def _look_at_call(self, call: Call, spot: tuple[int, int]) -> None:
+        if call.arguments is not UNKNOWN:
+            self._look_at_value(call.arguments, spot)
+        else:
+            unparsable = call.raw_arguments is not None
+            self._add("arguments_unparsable" if unparsable else "arguments_unknown", spot)
+        result = call.result
+        if result is None:
+            self._add("result_missing", spot)
+            return
+        if call.requested_by == "agent":
+            self._answered = True
+        if result.interrupted:
+            self._add("result_interrupted", spot)
+        if result.truncated:
+            self._add("result_truncated", spot)
+        self._look_at_value(result.content, spot)
 
+    def _look_at_value(self, value: Json, spot: tuple[int, int]) -> None:
+        if isinstance(value, str):
+            if "[MASKED:" in value and is_masked(value):
+                self._add("value_masked", spot)
+        elif isinstance(value, (dict, list)):
+            if _holds_mask(value):
+                self._add("value_masked", spot)
+            if "$blob" in value and blob_digest(value) is not None:
+                self._add("value_elsewhere", spot)
 
-def _add_value_findings(value: Json, kinds: list[str]) -> None:
-    if isinstance(value, str):
-        if is_masked(value):
-            kinds.append("value_masked")
-    elif isinstance(value, (dict, list)):
-        if _holds_mask(value):
-            kinds.append("value_masked")
-        if isinstance(value, dict) and blob_digest(value) is not None:
-            kinds.append("value_elsewhere")
+    def fit_for(self, trace: Trace, kinds: set[str]) -> tuple[Fitness, ...]:
+        """Return what a trace with these kinds of notes is fit for."""
+        fit: list[Fitness] = ["reading"] if trace.turns else []
+        if not kinds & {"arguments_unknown", "content_off", *INCOMPLETE}:
+            fit.append("grading")
+        if trace.final_state is not UNKNOWN:
+            fit.append("state_grading")
+        whole = not kinds & {"result_missing", "result_truncated", "value_elsewhere", "content_off"}
+        if self._asked and whole:
+            fit.append("next_turn")
+            if self._opened and self._answered:
+                fit.append("rebuilt_test")
+        return tuple(fit)
 
 
 def _holds_mask(value: dict[str, Json] | list[Json]) -> bool:
+    try:
+        if b"[MASKED:" not in orjson.dumps(value):
+            return False
+    except (TypeError, ValueError):
+        # Not JSON, which is found when it is written.
+        pass
     pending: list[Json] = [value]
     while pending:
         item = pending.pop()
@@ -174,25 +208,3 @@ def _holds_mask(value: dict[str, Json] | list[Json]) -> bool:
             elif isinstance(inner, (dict, list)):
                 pending.append(inner)
     return False
-
-
-def _fit_for(trace: Trace, kinds: set[str]) -> tuple[Fitness, ...]:
-    fit: list[Fitness] = ["reading"] if trace.turns else []
-    if not kinds & {"arguments_unknown", "content_off", *INCOMPLETE}:
-        fit.append("grading")
-    if trace.final_state is not UNKNOWN:
-        fit.append("state_grading")
-    asked = opened = answered = False
-    for turn in trace.turns:
-        if turn.role == "user":
-            opened = True
-        elif turn.role == "assistant" and not turn.synthetic:
-            asked = True
-        for call in () if answered else turn.calls:
-            answered = answered or (call.requested_by == "agent" and call.result is not None)
-    whole = not kinds & {"result_missing", "result_truncated", "value_elsewhere", "content_off"}
-    if asked and whole:
-        fit.append("next_turn")
-    if asked and whole and opened and answered:
-        fit.append("rebuilt_test")
-    return tuple(fit)

@@ -30,7 +30,10 @@ Fitness = Literal["reading", "grading", "state_grading", "next_turn", "rebuilt_t
 
 def _text(value: object) -> object:
     if isinstance(value, str) and not value.isascii():
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError:
+            return value.encode("utf-8", "backslashreplace").decode("utf-8")
     return value
 
 
