@@ -208,16 +208,19 @@ def _cut(part: dict[str, Any], pieces: list[_Piece], author: Origin) -> list[dic
     """Return a part as it is, or as several where others than the author wrote some of it."""
     if all(piece.origin == author for piece in pieces):
         return [part]
-    found = []
-    for index, piece in enumerate(pieces):
-        text = piece.text
-        if index and text.startswith("\n"):
-            text = text[1:]
-        elif index + 1 < len(pieces) and text.endswith("\n"):
-            text = text[:-1]
-        item = {**part, "text": text}
+    found: list[dict[str, Any]] = []
+    for piece in pieces:
+        item = {**part, "text": piece.text}
         if piece.origin != author:
             item |= {"origin": piece.origin, "origin_rule": piece.rule}
+        if found:
+            before = found[-1]["text"]
+            if before.endswith("\n"):
+                found[-1]["text"] = before[:-1]
+            elif piece.text.startswith("\n"):
+                item["text"] = piece.text[1:]
+            else:
+                item["joined"] = True
         found.append(item)
     return found
 
@@ -305,8 +308,9 @@ def attribute(
     r"""Return who really wrote a message and its parts.
 
     Text that another origin than the message's wrote becomes a part of its own, with the extra
-    fields ``origin`` and ``origin_rule``; the texts of the parts, joined by newlines, are the
-    message's. Parts that are no text stay as they are.
+    fields ``origin`` and ``origin_rule``. The texts of the parts, joined by newlines, are the
+    message's; where no newline stood, the part has the extra field ``joined``. Parts that are no
+    text stay as they are.
 
     Args:
         content: Text, or parts as `text_part` makes them.

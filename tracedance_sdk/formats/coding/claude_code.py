@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.errors import TraceDanceError
-from tracedance_sdk.formats.coding.branches import Branch, find_branches
+from tracedance_sdk.formats.coding.branches import MOST_REPEATED, Branch, find_branches
 from tracedance_sdk.formats.coding.claude_code_agents import (
     Main,
     Start,
-    Starts,
     family_of,
     is_unique,
     namespace_of,
@@ -83,16 +82,15 @@ def read_claude_code(documents: Sequence[Document], path: Path) -> Iterator[Trac
             yield ImportProblem(str(path), found.reason, found.line)
         else:
             entries.append(found)
-    threads = [thread for thread in find_threads(entries) if thread.is_spoken]
-    starts = Starts()
-    starts.add(threads)
-    main = read_main(threads[0], starts) if threads and threads[0].agent is None else None
-    for thread in threads:
-        if thread.agent is None:
-            yield from _session(thread, starts, path).traces()
+    threads = find_threads(entries)
+    main = read_main(threads, entries) if threads[0].is_spoken else None
+    spoken = [thread for thread in threads if thread.is_spoken]
+    for thread in spoken:
+        if thread.agent is None and main is not None:
+            yield from _session(thread, main, path).traces()
         elif _is_told_here(thread, path):
-            yield from _subagent(thread, main, path).traces()
-    if entries and not threads:
+            yield from _subagent(thread, main, entries, path).traces()
+    if entries and not spoken:
         kinds = ", ".join(sorted({entry.kind for entry in entries})[:_MOST_KINDS])
         reason = f"no message in {len(entries)} records of type {kinds}"
         yield ImportProblem(str(path), reason)
@@ -116,8 +114,7 @@ class _Identity(NamedTuple):
         return imported_trace_id(COLLECTOR, self.namespace, native, branch)
 
 
-def _session(thread: Thread, starts: Starts, path: Path) -> _Reading:
-    main = read_main(thread, starts)
+def _session(thread: Thread, main: Main, path: Path) -> _Reading:
     native = main.session or source_digest(thread.entries[0].fields)[:32]
     return _Reading(
         thread,
@@ -128,7 +125,7 @@ def _session(thread: Thread, starts: Starts, path: Path) -> _Reading:
     )
 
 
-def _subagent(thread: Thread, main: Main | None, path: Path) -> _Reading:
+def _subagent(thread: Thread, main: Main | None, entries: Sequence[Entry], path: Path) -> _Reading:
     """Return how a sub-agent is read: its session's identity and call, as far as they are known."""
     session = thread.session
     extra: dict[str, Json] = {}
@@ -139,10 +136,8 @@ def _subagent(thread: Thread, main: Main | None, path: Path) -> _Reading:
     if main is not None and main.session is not None:
         session = main.session
     native = session or source_digest(thread.entries[0].fields)[:32]
-    if main is not None:
-        identity = _Identity(main.namespace, native, thread.agent)
-    else:
-        identity = _Identity(namespace_of(session, thread) if session else "", native, thread.agent)
+    own = namespace_of(session, entries) if session else ""
+    identity = _Identity(own if main is None else main.namespace, native, thread.agent)
     fields = {"session_id": session, "parent": _parent(identity, main, start)}
     return _Reading(thread, identity, path=path, fields=fields, extra=extra)
 
@@ -195,8 +190,14 @@ class _Reading:
         """Yield a trace for each session of each branch."""
         branches = find_branches(self._links.found)
         sessions: set[str] = set()
+        left_out = branches.left_out
+        told = 0
         for branch in branches.found:
             for session, steps in self._by_session(branch):
+                told += len(steps)
+                if told > MOST_REPEATED and sessions:
+                    left_out += 1
+                    continue
                 name = self._thread.fragment
                 if session in sessions:
                     name = f"{name}/{self._name(branch)}"
@@ -206,8 +207,8 @@ class _Reading:
                 except TraceDanceError as error:
                     line = self._thread.entries[steps[0]].line
                     yield ImportProblem(str(self._path), str(error), line)
-        if branches.left_out:
-            reason = f"{branches.left_out} branches left out, which repeat more than can be held"
+        if left_out:
+            reason = f"{left_out} branches left out, which repeat more than can be held"
             yield ImportProblem(str(self._path), reason)
 
     def _name(self, branch: Branch) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -58,6 +59,10 @@ class Starts:
             asked: dict[str, Start] = {}
             for entry in thread.entries:
                 self._take(entry, thread.agent, asked)
+        taken = set(self.by_agent.values())
+        for digest, found in self._by_prompt.items():
+            # A prompt that several calls have tells nothing: two are enough to know that.
+            self._by_prompt[digest] = [start for start in found if start not in taken][:2]
 
     def _take(self, entry: Entry, agent: str | None, asked: dict[str, Start]) -> None:
         for block in entry.blocks:
@@ -101,11 +106,8 @@ class Starts:
             return self.by_run[run]
         first = next((entry for entry in thread.entries if entry.says), None)
         same = self._by_prompt.get(_digest(text_of(first.blocks)), []) if first else []
-        if same:
-            taken = {id(start) for start in self.by_agent.values()}
-            return next((start for start in same if id(start) not in taken), same[0])
-        above = self._of_record.get(thread.above or "", [])
-        return above[0] if len(above) == 1 else None
+        found = same or self._of_record.get(thread.above or "", [])
+        return found[0] if len(found) == 1 else None
 
 
 def _digest(text: str) -> bytes:
@@ -147,17 +149,25 @@ def is_unique(session: str) -> bool:
     return _UUID.match(session) is not None
 
 
-def namespace_of(session: str, thread: Thread) -> str:
-    """Return what sets a session's id apart: nothing for a UUID, else its first record."""
+def namespace_of(session: str, entries: Sequence[Entry]) -> str:
+    """Return what sets a session's id apart: nothing for a UUID, else its file's first record."""
     if is_unique(session):
         return ""
-    return source_digest(thread.entries[0].fields)[:16] if thread.entries else ""
+    return source_digest(entries[0].fields)[:16] if entries else ""
 
 
-def read_main(thread: Thread, starts: Starts) -> Main:
-    """Return what the sub-agents of a session must know of its own conversation."""
-    session = thread.session
-    return Main(session, namespace_of(session or "", thread), thread.fragment, starts)
+def read_main(threads: Sequence[Thread], entries: Sequence[Entry]) -> Main:
+    """Return what the sub-agents of a session must know of its own conversation.
+
+    Args:
+        threads: Those of the session's file; see `find_threads`.
+        entries: The file's records.
+    """
+    starts = Starts()
+    starts.add(threads)
+    main = threads[0]
+    session = main.session
+    return Main(session, namespace_of(session or "", entries), main.fragment, starts)
 
 
 def family_of(thread: Thread, session: str, path: Path) -> Family:
@@ -220,26 +230,28 @@ class _State(NamedTuple):
     changed_ns: int
 
 
-def _known(path: Path) -> Main:
+def _state(path: Path) -> _State:
     status = path.stat()
-    return _read_starts(_State(path, status.st_size, status.st_mtime_ns))
+    return _State(path, status.st_size, status.st_mtime_ns)
 
 
-@lru_cache(maxsize=64)
+def _known(path: Path) -> Main:
+    return _read_starts(_state(path))
+
+
+@lru_cache(maxsize=_MOST_SIBLINGS + 12)
 def _read_starts(state: _State) -> Main:
     """Return what a session's file says to its sub-agents.
 
     A session's sub-agents ask for the same file one after another: it is read once, as long as it
     does not change.
     """
-    starts = Starts()
     try:
         found = read_entries(item for item in documents(state.path) if isinstance(item, Document))
-        threads = find_threads(entry for entry in found if not isinstance(entry, Misread))
+        entries = [entry for entry in found if not isinstance(entry, Misread)]
     except (TraceDanceError, OSError):
-        threads = [Thread(None, [])]
-    starts.add(threads)
-    return read_main(threads[0], starts)
+        entries = []
+    return read_main(find_threads(entries), entries)
 
 
 def _beside(path: Path, agent: str | None) -> dict[str, Json]:
@@ -250,18 +262,20 @@ def _beside(path: Path, agent: str | None) -> dict[str, Json]:
         extra["meta"] = meta
     journal = path.with_name("journal.jsonl")
     if path.parent.parent.name == "workflows" and journal.is_file():
-        try:
-            found = [
-                item.value
-                for item in documents(journal)
-                if isinstance(item, Document)
-                and isinstance(item.value, dict)
-                and item.value.get("agentId") == agent
-            ]
-        except (TraceDanceError, OSError):
-            found = []
+        found = _journal(_state(journal)).get(agent or "", [])
         extra["workflow"] = {"run": path.parent.name, "records": found}
     return extra
+
+
+@lru_cache(maxsize=4)
+def _journal(state: _State) -> dict[str, list[Json]]:
+    """Return the records of a workflow's journal by the agent that they are about."""
+    found: dict[str, list[Json]] = {}
+    with suppress(TraceDanceError, OSError):
+        for item in documents(state.path):
+            if isinstance(item, Document) and isinstance(item.value, dict):
+                found.setdefault(text_at(item.value, "agentId") or "", []).append(item.value)
+    return found
 
 
 def read_beside(path: Path) -> Json:

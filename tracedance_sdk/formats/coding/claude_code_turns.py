@@ -132,19 +132,23 @@ class _Teller:
         pieces = read_pieces(_merged([entry.blocks for entry in step]))
         reasons = [text_at(entry.message, "stop_reason") for entry in step]
         ended = time_at(step[-1].fields, "timestamp")
+        usage = _fullest([object_at(entry.message, "usage") for entry in step])
         turn = self.log.say(
             "assistant",
             [piece for piece in pieces if isinstance(piece, dict)],
             origin="harness" if is_synthetic else "agent",
             model=None if message.get("model") == _SYNTHETIC else text_at(message, "model"),
             finish_reason=next((word for word in reversed(reasons) if word), None),
-            usage=_usage([object_at(entry.message, "usage") for entry in step]),
+            usage=_usage(usage),
             started_at=time_at(first.fields, "timestamp"),
             ended_at=ended if len(step) > 1 else None,
         )
         turn[KEY] = self._left(first)
         if len(step) > 1:
             turn[KEY]["lines"] = [self._left(entry, first) for entry in step[1:]]
+        for entry, left in zip(step, [turn[KEY], *turn[KEY].get("lines", ())], strict=True):
+            if (spent := object_at(entry.message, "usage")) not in ({}, usage):
+                left["usage"] = spent
         for piece in pieces:
             if isinstance(piece, SeenCall):
                 call = ask(self.log, piece, keep_as=KEY)
@@ -315,9 +319,12 @@ def _extends(block: Any, before: Any) -> bool:
     return kind == "tool_use" and "id" in block and block["id"] == before.get("id")
 
 
-def _usage(found: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the usage of a message: of its records, the one that counts most output."""
-    usage = max(reversed(found), key=lambda item: count_at(item, "output_tokens") or 0)
+def _fullest(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the usage of a message: of its records, the last that counts most output."""
+    return max(reversed(found), key=lambda item: count_at(item, "output_tokens") or 0)
+
+
+def _usage(usage: dict[str, Any]) -> dict[str, Any] | None:
     if not usage:
         return None
     cached = count_at(usage, "cache_read_input_tokens")
