@@ -123,7 +123,7 @@ def _words(
         log.hear(text, started_at=at, **log.own(beside))
     else:
         part = text_part(text) if role else reasoning_part(text)
-        log.speak(at)["content"].append({**part, **log.own(beside)})
+        log.open_turn(at)["content"].append({**part, **log.own(beside)})
 
 
 def _ending(log: CodexLog, event: Mapping[str, Any], at: str | None) -> None:

@@ -79,7 +79,7 @@ def _read(log: CodexLog, event: Mapping[str, Any]) -> None:
     elif kind in ("agent_message", "assistant_message", "reasoning") and is_over:
         text = text_at(item, "text") or ""
         part = reasoning_part(text) if kind == "reasoning" else text_part(text)
-        log.speak(None)["content"].append({**part, **log.own(rest(item, "type", "text"))})
+        log.open_turn(None)["content"].append({**part, **log.own(rest(item, "type", "text"))})
     else:
         log.keep(event)
 
@@ -87,7 +87,7 @@ def _read(log: CodexLog, event: Mapping[str, Any]) -> None:
 def _call(log: CodexLog, kind: str, item: Mapping[str, Any], *, is_over: bool) -> None:
     call_id = text_at(item, "id")
     if call_id is None or not log.is_waiting(call_id):
-        log.speak(None)
+        log.open_turn(None)
         name = kind
         if kind == "mcp_tool_call":
             name = f"mcp__{item.get('server')}__{item.get('tool')}"

@@ -77,7 +77,7 @@ def _message(log: CodexLog, item: Mapping[str, Any], at: str | None) -> None:
     if (model := text_at(item, "model")) is not None:
         log.model = model
     if role == "assistant":
-        _say(log.speak(at), parts, log.own({**own, "id": item.get("id")}))
+        _say(log.open_turn(at), parts, log.own({**own, "id": item.get("id")}))
         return
     log.heard()
     if role == "user":
@@ -109,7 +109,7 @@ def _from_agent(log: CodexLog, item: Mapping[str, Any], at: str | None) -> None:
 
 
 def _reasoning(log: CodexLog, item: Mapping[str, Any], at: str | None) -> None:
-    turn = log.speak(at)
+    turn = log.open_turn(at)
     parts: list[dict[str, Any]] = []
     encrypted = item.get("encrypted_content")
     blocks = objects_at(item, "summary") + objects_at(item, "content")
@@ -128,7 +128,7 @@ _READERS: Final[dict[str, Callable[[CodexLog, Mapping[str, Any], str | None], No
 
 
 def _call(log: CodexLog, kind: str, item: Mapping[str, Any], at: str | None) -> None:
-    log.speak(at)
+    log.open_turn(at)
     name = text_at(item, "name") or text_at(object_at(item, "function"), "name") or _CALLS[kind]
     known = ["type", "name", "function", "id", "call_id", "arguments", "input", "timestamp"]
     fields: dict[str, Any] = {}

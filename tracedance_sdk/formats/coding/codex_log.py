@@ -36,7 +36,7 @@ class CodexLog(Session):
         self._endings: list[tuple[dict[str, Any], Ending]] = []
         self._stopped: list[dict[str, Any]] = []
 
-    def speak(self, at: str | None) -> dict[str, Any]:
+    def open_turn(self, at: str | None) -> dict[str, Any]:
         """Return the model's open turn; a new one where none is open."""
         last = self.last
         if self._is_open and last is not None:

@@ -25,6 +25,8 @@ _EXIT: Final = re.compile(r"\(?Command exited with code (\d{1,9})\)?\s*\Z")
 
 _FAILED: Final = frozenset({"failed", "error"})
 _STOPPED: Final = frozenset({"aborted", "error"})
+"""How a message of the model's ends that was cut short: what it asks for then never runs."""
+
 _SUMMARIES: Final = frozenset({"branchSummary", "compactionSummary"})
 _HARNESS: Final = frozenset({"custom", "hookMessage"})
 
@@ -128,7 +130,7 @@ def _assistant(
     log.say(
         "assistant",
         parts,
-        origin="agent",
+        origin="harness" if text_at(message, "provider") == "openclaw" else "agent",
         model=text_at(message, "model"),
         finish_reason=text_at(message, "stopReason"),
         usage=_usage(log, message.get("usage")),

@@ -7,7 +7,9 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from tracedance_sdk.formats.importing import ImportProblem
 from tracedance_sdk.formats.media_shapes import read_media
+from tracedance_sdk.formats.opening import Document
 from tracedance_sdk.formats.origins import attribute
 from tracedance_sdk.formats.transcript import Transcript, reasoning_part, text_part
 from tracedance_sdk.trace import (
@@ -61,6 +63,19 @@ class Session(Transcript):
         changed = {name: value for name, value in state.items() if before.get(name) != value}
         gone = sorted(before.keys() - state.keys())
         self.keep({**record, key: changed, **({"gone": gone} if gone else {})})
+
+    def speak(self, **fields: Any) -> dict[str, Any]:
+        """Return the model's turn if that is the last and nothing came back since; else a new one.
+
+        For clients that record what a model says piece by piece.
+        """
+        last = self.last
+        if last is not None and last["role"] == "assistant" and not last.get("synthetic"):
+            if not any("result" in call for call in last["calls"]):
+                last.update((k, v) for k, v in fields.items() if v is not None and k not in last)
+                return last
+            self.note("boundary_guessed", f"turns[{len(self.turns)}]")
+        return self.say("assistant", origin="agent", **fields)
 
     def hear(
         self,
@@ -131,6 +146,20 @@ def session_trace_id(
     """
     namespace = "" if is_unique(native_id) else source_digest(first)
     return imported_trace_id(collector, namespace, native_id or "", branch)
+
+
+def objects_of(
+    documents: Iterable[Document], path: Path
+) -> tuple[list[dict[str, Any]], list[ImportProblem]]:
+    """Return the records of a file that are objects, and a problem for each that is none."""
+    records: list[dict[str, Any]] = []
+    problems: list[ImportProblem] = []
+    for document in documents:
+        if isinstance(document.value, dict):
+            records.append(document.value)
+        else:
+            problems.append(ImportProblem(str(path), "expected an object", document.line))
+    return records, problems
 
 
 def is_unique(native_id: str | None) -> bool:
