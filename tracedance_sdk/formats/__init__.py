@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from tracedance_sdk._lazy import lazy_face
 
 if TYPE_CHECKING:
+    from tracedance_sdk.formats.atif import traces_from_atif
+    from tracedance_sdk.formats.atif_writing import write_atif
     from tracedance_sdk.formats.collecting import (
         GROUP,
         collect_paths,
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
         open_inspect_log,
     )
     from tracedance_sdk.formats.known_tools import KnownTool, ToolTable, tool_table
+    from tracedance_sdk.formats.message_pieces import Message, SeenCall, SeenResult
+    from tracedance_sdk.formats.message_shapes import read_message
     from tracedance_sdk.formats.openai_chat import (
         messages_from_trace,
         tools_from_trace,
@@ -77,12 +81,15 @@ __all__ = [
     "InspectLog",
     "InspectSample",
     "KnownTool",
+    "Message",
     "Misfit",
     "OriginRules",
     "Outline",
     "Place",
     "RecordCollector",
     "ResultMark",
+    "SeenCall",
+    "SeenResult",
     "SessionCollector",
     "Signature",
     "ToolShapes",
@@ -111,6 +118,7 @@ __all__ = [
     "read_arguments",
     "read_document",
     "read_head",
+    "read_message",
     "read_messages",
     "reasoning_part",
     "save_trace",
@@ -124,6 +132,8 @@ __all__ = [
     "trace_from_messages",
     "trace_from_traceeval",
     "traceeval_from_trace",
+    "traces_from_atif",
+    "write_atif",
     "write_messages",
     "written_tools",
 ]
@@ -131,6 +141,8 @@ __all__ = [
 __getattr__, __dir__ = lazy_face(
     __name__,
     {
+        "atif": ("traces_from_atif",),
+        "atif_writing": ("write_atif",),
         "collecting": (
             "GROUP",
             "collect_paths",
@@ -144,6 +156,8 @@ __getattr__, __dir__ = lazy_face(
         "inspect_log": ("trace_from_inspect",),
         "inspect_log_archive": ("InspectLog", "InspectSample", "open_inspect_log"),
         "known_tools": ("KnownTool", "ToolTable", "tool_table"),
+        "message_pieces": ("Message", "SeenCall", "SeenResult"),
+        "message_shapes": ("read_message",),
         "openai_chat": (
             "messages_from_trace",
             "tools_from_trace",

@@ -14,7 +14,7 @@ _MODALITIES: Final = {
     "file": "document", "input_file": "document",
 }  # fmt: skip
 _TYPES: Final = ("media_type", "mime_type", "mimeType", "mediaType")
-_PLACES: Final = ("url", "uri", "file_uri", "fileUri", "image_url")
+_PLACES: Final = ("url", "uri", "path", "file_uri", "fileUri", "image_url")
 _BYTES: Final = ("data", "bytes", "content", "base64", "image", "audio", "video", "file")
 _SAYS_NOTHING: Final = frozenset({"base64", "url", "uri", "blob"})
 
