@@ -21,7 +21,7 @@ from tracedance_sdk.trace import UNKNOWN, Json, Trace, parse_compact
 COLLECTOR: Final = "antigravity"
 
 _HEARD: Final = frozenset({"USER_INPUT", "CHECKPOINT", "SYSTEM_MESSAGE", "EPHEMERAL_MESSAGE"})
-_KNOWN: Final = ("type", "source", "created_at", "content", "truncated_fields")
+_KNOWN: Final = ("type", "created_at", "content", "truncated_fields")
 
 
 def read_antigravity_session(
@@ -96,5 +96,5 @@ def _ran(log: Session, kind: str, step: Mapping[str, Any], at: str | None) -> No
         content=step.get("content", UNKNOWN),
         ok=False if step.get("status") == "ERROR" else None,
         truncated="content" in list_at(step, "truncated_fields") or None,
-        **log.own({"step": kind, **rest(step, *_KNOWN)}),
+        **log.own({"step": kind, **rest(step, *_KNOWN), "created_at": step.get("created_at")}),
     )

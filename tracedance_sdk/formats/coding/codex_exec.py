@@ -86,6 +86,7 @@ def _read(log: CodexLog, event: Mapping[str, Any]) -> None:
 
 def _call(log: CodexLog, kind: str, item: Mapping[str, Any], *, is_over: bool) -> None:
     call_id = text_at(item, "id")
+    known = ("id", "type", "exit_code", *_CALLS[kind], *_RESULTS)
     if call_id is None or not log.is_waiting(call_id):
         log.open_turn(None)
         name = kind
@@ -93,7 +94,8 @@ def _call(log: CodexLog, kind: str, item: Mapping[str, Any], *, is_over: bool) -
             name = f"mcp__{item.get('server')}__{item.get('tool')}"
         given = {key: item[key] for key in _CALLS[kind] if key in item}
         arguments: Json = given.get("arguments", given or UNKNOWN)
-        log.request(name, call_id=call_id, arguments=arguments)
+        own = {} if is_over else rest(item, *known)
+        log.request(name, call_id=call_id, arguments=arguments, **log.own(own))
     if not is_over:
         return
     exit_code, status = integer_at(item, "exit_code"), text_at(item, "status")
@@ -102,8 +104,7 @@ def _call(log: CodexLog, kind: str, item: Mapping[str, Any], *, is_over: bool) -
     content = next((item[key] for key in _RESULTS if item.get(key) is not None), UNKNOWN)
     if isinstance(content, dict) and flag_at(content, "isError", "is_error"):
         ok = False
-    own = rest(item, "id", "type", "exit_code", "status", *_CALLS[kind], *_RESULTS)
-    log.end(call_id, Ending(content, ok, exit_code), **own)
+    log.end(call_id, Ending(content, ok, exit_code), **rest(item, *known))
     if error and log.answered is not None:
         message = text_at(error, "message") or ""
         log.answered["result"]["error"] = {"type": "error", "message": message}

@@ -51,7 +51,7 @@ def read_item(log: CodexLog, item: Mapping[str, Any], at: str | None) -> bool:
     if kind in _CALLS:
         _call(log, kind, item, at)
     elif kind in _OUTPUTS:
-        _output(log, item)
+        _output(log, item, at)
     elif kind in _COMPACTIONS:
         log.heard()
         log.summarise("", started_at=at, **log.own(_shortened(item)))
@@ -73,11 +73,11 @@ def _message(log: CodexLog, item: Mapping[str, Any], at: str | None) -> None:
     role = text_at(item, "role")
     content = item["content"] if "content" in item else item.get("message")
     parts = plain_parts(_blocks(content), client=log.client)
-    own = rest(item, "type", "role", "content", "message", "id", "timestamp", "created_at", "model")
+    own = rest(item, "type", "role", "content", "message", "timestamp", "created_at", "model")
     if (model := text_at(item, "model")) is not None:
         log.model = model
     if role == "assistant":
-        _say(log.open_turn(at), parts, log.own({**own, "id": item.get("id")}))
+        _say(log.open_turn(at), parts, log.own(own))
         return
     log.heard()
     if role == "user":
@@ -103,7 +103,7 @@ def _from_agent(log: CodexLog, item: Mapping[str, Any], at: str | None) -> None:
     hidden = [block for block in objects_at(item, "content") if "encrypted_content" in block]
     parts = plain_parts(shown, client=log.client)
     parts += [withheld("", encrypted=block["encrypted_content"]) for block in hidden]
-    own = rest(item, "type", "content", "id")
+    own = rest(item, "type", "content")
     name = text_at(item, "author")
     log.say("user", parts, origin="agent", name=name, started_at=at, **log.own(own))
 
@@ -151,12 +151,12 @@ def _call(log: CodexLog, kind: str, item: Mapping[str, Any], at: str | None) -> 
         log.end(call_id, Ending(item["result"]), closes=False)
 
 
-def _output(log: CodexLog, item: Mapping[str, Any]) -> None:
+def _output(log: CodexLog, item: Mapping[str, Any], at: str | None) -> None:
     key = next((key for key in ("output", "result", "tools") if key in item), "output")
     ending = read_output(item.get(key, UNKNOWN))
     if key == "tools":
         log.offer(item["tools"])
-    own = rest(item, "type", "call_id", key, "id", "name", "timestamp", "created_at")
+    own = {**rest(item, "type", "call_id", key, "name", "timestamp", "created_at"), "at": at}
     log.end(text_at(item, "call_id"), ending, name=text_at(item, "name"), **own)
 
 

@@ -40,6 +40,8 @@ class CodexLog(Session):
         """Return the model's open turn; a new one where none is open."""
         last = self.last
         if self._is_open and last is not None:
+            if at is not None:
+                last["ended_at"] = at
             return last
         if not self._is_counted:
             self.note("boundary_guessed", f"turns[{len(self.turns)}]")

@@ -140,9 +140,9 @@ class _Reading:
             elif kind == "tool_result":
                 failed = flag_at(block, "is_error")
                 content = plain_content(block.get("content", UNKNOWN))
-                self._answer(
-                    text_at(block, "tool_use_id"), content, failed, own if not parts else {}
-                )
+                kept = {} if parts else rest(record, "type", "timestamp", "message")
+                kept["timestamp"] = record.get("timestamp")
+                self._answer(text_at(block, "tool_use_id"), content, failed, log.own(kept))
 
     def _streamed(self, record: Mapping[str, Any]) -> None:
         log, at = self.log, time_at(record, "timestamp")
@@ -170,7 +170,8 @@ class _Reading:
         )
 
     def _result(self, record: Mapping[str, Any]) -> None:
-        own = rest(record, *_OF_EVENT, "toolCallId", "id", "value", "isError")
+        known = (*_OF_EVENT, "toolCallId", "id", "value", "isError")
+        own = {**rest(record, *known), "timestamp": record.get("timestamp")}
         self._answer(
             text_at(record, *_CALL_IDS),
             record.get("value", UNKNOWN),

@@ -103,7 +103,7 @@ def _message(log: Session, message: Mapping[str, Any], model: str | None) -> Non
     at = time_at(message, "timestamp", "ts")
     own = rest(
         message, "type", "role", "content", "parts", "timestamp", "ts", "model", "thoughts",
-        "tokens", "toolCalls", "id",
+        "tokens", "toolCalls",
     )  # fmt: skip
     parts = _parts(log, content)
     if kind == "user":
@@ -117,7 +117,7 @@ def _message(log: Session, message: Mapping[str, Any], model: str | None) -> Non
             model=text_at(message, "model") or model,
             usage=_usage(log, message.get("tokens")),
             started_at=at,
-            **log.own({**own, "id": message.get("id")}),
+            **log.own(own),
         )
         for call in objects_at(message, "toolCalls"):
             _call(log, call)

@@ -106,7 +106,9 @@ def _message(log: Session, message: Mapping[str, Any], model: str | None) -> boo
             name=text_at(message, "tool_name", "name"),
             content=message.get("content", UNKNOWN),
             ok=False if failed else None,
-            **own,
+            **log.own(
+                {**rest(message, *_OF_MESSAGE), "finish_reason": message.get("finish_reason")}
+            ),
         )
     else:
         return False

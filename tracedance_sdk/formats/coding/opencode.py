@@ -25,9 +25,9 @@ from tracedance_sdk.trace import UNKNOWN, Json, Trace
 
 COLLECTOR: Final = "opencode"
 
-_OF_SESSION: Final = ("id", "version", "directory", "time")
+_OF_SESSION: Final = ("id", "version", "directory")
 _OF_MESSAGE: Final = ("id", "sessionID", "role", "modelID", "tokens", "finish")
-_OF_PART: Final = ("id", "sessionID", "messageID", "type", "text")
+_OF_PART: Final = ("sessionID", "messageID", "type", "text")
 _BESIDE: Final = ("todo", "session_diff")
 _MOST_ABOVE: Final = 100
 
@@ -189,7 +189,7 @@ def _tool(log: Session, part: Mapping[str, Any]) -> None:
     time, metadata = object_at(state, "time"), object_at(state, "metadata")
     start, end = number_at(time, "start"), number_at(time, "end")
     call_id = text_at(part, "callID", "id")
-    known = ("input", "output", "error", "metadata", "time")
+    known = ("input", "output", "error", "metadata")
     log.request(
         text_at(part, "tool") or "unknown",
         call_id=call_id,

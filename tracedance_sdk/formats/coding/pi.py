@@ -126,7 +126,8 @@ class _Reading:
         elif kind == "custom_message":
             parts = plain_parts(record.get("content"), client=self.log.client)
             extra.pop("content", None)
-            self.log.hear(parts, flags=["isSynthetic"], started_at=stored_at, **self.log.own(extra))
+            own = self.log.own({**extra, "entry": kind})
+            self.log.hear(parts, flags=["isSynthetic"], started_at=stored_at, **own)
         elif kind in ("compaction", "branch_summary"):
             self._summary(kind, record, stored_at, extra)
         else:

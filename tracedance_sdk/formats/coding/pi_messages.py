@@ -27,6 +27,7 @@ _FAILED: Final = frozenset({"failed", "error"})
 _STOPPED: Final = frozenset({"aborted", "error"})
 """How a message of the model's ends that was cut short: what it asks for then never runs."""
 
+_OF_RESULT: Final = ("role", "toolCallId", "toolName", "content", "isError")
 _SUMMARIES: Final = frozenset({"branchSummary", "compactionSummary"})
 _HARNESS: Final = frozenset({"custom", "hookMessage"})
 
@@ -53,12 +54,14 @@ def read_pi_message(
     """
     role = text_at(message, "role")
     own = dict(extra or {})
+    if stored_at is not None and role != "assistant":
+        own["stored_at"] = stored_at
     if role == "assistant":
         _assistant(log, message, stored_at, settings, own)
     elif role == "toolResult":
-        _result(log, message)
+        _result(log, message, own)
     elif role == "bashExecution":
-        _user_command(log, message, stored_at)
+        _user_command(log, message, stored_at, own)
     elif role == "system":
         parts = plain_parts(message.get("content"), client=log.client)
         own |= rest(message, "role", "content", "timestamp")
@@ -172,7 +175,7 @@ def _usage(log: Session, value: Json) -> dict[str, Any] | None:
     return {key: item for key, item in found.items() if item is not None}
 
 
-def _result(log: Session, message: Mapping[str, Any]) -> None:
+def _result(log: Session, message: Mapping[str, Any], own: dict[str, Any]) -> None:
     content = plain_content(message.get("content", UNKNOWN))
     details = object_at(message, "details")
     exit_code = integer_at(details, "exitCode")
@@ -187,7 +190,7 @@ def _result(log: Session, message: Mapping[str, Any]) -> None:
         content=content,
         ok=None if failed is None else not failed,
         exit_code=exit_code,
-        **log.own(rest(message, "role", "toolCallId", "toolName", "content", "isError")),
+        **log.own({**own, **rest(message, *_OF_RESULT)}),
     )
     duration = number_at(details, "durationMs")
     call = log.answered
@@ -195,13 +198,15 @@ def _result(log: Session, message: Mapping[str, Any]) -> None:
         call["duration_ms"] = duration
 
 
-def _user_command(log: Session, message: Mapping[str, Any], stored_at: str | None) -> None:
+def _user_command(
+    log: Session, message: Mapping[str, Any], stored_at: str | None, own: dict[str, Any]
+) -> None:
     """Add a command that the user ran, whose output the model was shown."""
     log.say(
         "user",
         origin="human",
         started_at=time_at(message, "timestamp") or stored_at,
-        **log.own({"role": "bashExecution"}),
+        **log.own({**own, "role": "bashExecution"}),
     )
     log.request("bash", arguments={"command": message.get("command")}, requested_by="user")
     exit_code = integer_at(message, "exitCode")
