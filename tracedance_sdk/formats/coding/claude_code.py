@@ -1,8 +1,8 @@
 """Claude Code's session files as traces: one for each branch of a session, one for each sub-agent.
 
 * A session that was rewound or forked is a tree. The branch that began first keeps the session's
-  id; each other one is a trace of its own that repeats the turns before the fork and says so in
-  ``metadata["claude_code"]["branch"]``.
+  id; each other one is a trace of its own, named in ``metadata["branch"]``. It repeats the turns
+  before the fork: ``metadata["claude_code"]["branch"]`` says how many, and which trace has them.
 * A sub-agent is a trace with a `parent`, wherever its records lie: in a file of its own beside the
   session's, as side chain inside it, or in progress records.
 * What the model was not shown (progress of hooks, snapshots, titles, modes) is kept under
@@ -223,13 +223,15 @@ class _Reading:
         steps = list(branch.steps)
         beginning = int(branch.name.removeprefix("#")) if branch.name else 0
         ends: dict[str, int] = {}
+        session = self._identity.session
         for position, step in enumerate(steps):
             entry = self._thread.entries[step]
+            session = session_of(entry) or session
             if entry.kind in TALK and step >= beginning:
-                ends[session_of(entry) or self._identity.session] = position
+                ends[session] = position
         last = max(ends.values(), default=0)
-        for session, end in ends.items():
-            yield session, steps if end == last else steps[: end + 1]
+        for name, end in ends.items():
+            yield name, steps if end == last else steps[: end + 1]
 
     def _trace(self, steps: list[int], session: str, name: str) -> Trace:
         entries = [self._thread.entries[step] for step in steps]
@@ -249,6 +251,8 @@ class _Reading:
             told.log.note("record_lost", count=lost)
         once, self._once = self._once, {}
         metadata = {**once.pop("metadata", {}), **_placed(self._shared), KEY: own}
+        if name:
+            metadata["branch"] = name
         times = [when for e in entries if (when := time_at(e.fields, "timestamp")) is not None]
         version = self._shared.get("version")
         line = entries[0].line
@@ -273,7 +277,7 @@ class _Reading:
             self._owners.setdefault(at, trace_id)
         if not name and not trunk:
             return {}
-        found: dict[str, Json] = {"name": name, "trunk_turns": trunk}
+        found: dict[str, Json] = {"trunk_turns": trunk}
         return {"branch": {**found, "of": above} if above is not None else found}
 
 

@@ -229,6 +229,7 @@ def links_of(thread: Thread) -> Links:
     messages: set[str] = set()
     latest: dict[str | None, int] = {}
     chained: set[str | None] = set()
+    session: str | None = None
     for index, entry in enumerate(thread.entries):
         name = text_at(entry.fields, "uuid")
         parent = text_at(entry.fields, "parentUuid", "logicalParentUuid")
@@ -237,7 +238,7 @@ def links_of(thread: Thread) -> Links:
         if name is None and entry.kind not in TALK:
             links.append(Link(place, None, is_root=not links, is_spoken=is_spoken))
             continue
-        session = session_of(entry)
+        session = session_of(entry) or session
         before = latest.get(session)
         if parent is not None and parent not in names:
             if before is not None or parent != thread.above:
