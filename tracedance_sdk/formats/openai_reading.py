@@ -143,6 +143,11 @@ class _Reader:
         if type(role) is not str:
             role = field(message, "role", str)
         known = _ROLES.get(role)
+        if known is not None and index and len(message) == 2 and role != "developer":
+            content = message.get("content")
+            if type(content) is str and content:
+                self._add_turn(known, [{"type": "text", "text": content}])
+                return
         if known is None:
             if role not in ("tool", "function"):
                 names = ", ".join([*_ROLES, "tool", "function"])
@@ -153,33 +158,28 @@ class _Reader:
             if role != "system":
                 self._style["system_role"] = role
         else:
-            self._open_turn(message, *known)
+            self._open_turn(message, known)
 
-    def _open_turn(self, message: dict[str, Any], role: Role, origin: Origin) -> None:
+    def _add_turn(self, who: tuple[Role, Origin], parts: list[Any]) -> dict[str, Any]:
+        turn = {"index": len(self._turns), "role": who[0], "origin": who[1], "content": parts}
+        self._turns.append(turn)
+        self._in_order = -1
+        return turn
+
+    def _open_turn(self, message: dict[str, Any], who: tuple[Role, Origin]) -> None:
         content = message.get("content")
         is_text = isinstance(content, str) and content != ""
         parts: list[Any] = [{"type": "text", "text": content}] if is_text else []
         if not is_text and content is not None:
             parts = parts_from_content(content)
-        turn: dict[str, Any] = {
-            "index": len(self._turns),
-            "role": role,
-            "origin": origin,
-            "content": parts,
-        }
-        if len(message) == 2 and is_text and message["role"] != "developer":
-            self._turns.append(turn)
-            self._in_order = -1
-            return
         name = optional(message, "name", str) if "name" in message else None
         requests: list[RequestedCall] = []
-        if role == "assistant":
+        if who[0] == "assistant":
             has_side_fields = len(message) != 3 or not message.keys() >= _WITH_CALLS
             if has_side_fields:
                 _read_side_fields(message, parts)
             requests = requests_from_message(message)
-        self._turns.append(turn)
-        self._in_order = -1
+        turn = self._add_turn(who, parts)
         if requests:
             self._expect(turn, requests)
         if not _is_common(message, requests, is_text=is_text):
@@ -247,18 +247,10 @@ class _Reader:
         """Return a call that is known from its result alone, in a turn made up for such."""
         last = self._turns[-1] if self._turns else None
         if last is None or "synthetic" not in last:
-            role, origin = _ROLES["assistant"]
-            last = {
-                "index": len(self._turns),
-                "role": role,
-                "origin": origin,
-                "content": [],
-                "calls": [],
-                "synthetic": True,
-            }
-            self._turns.append(last)
+            last = self._add_turn(_ROLES["assistant"], [])
+            last["calls"] = []
+            last["synthetic"] = True
             self._calls = []
-            self._in_order = -1
         request = RequestedCall(call_id or "", name or "unknown", UNKNOWN)
         pending = self._pend(request, last["index"], len(self._calls))
         pending.fields[KEPT] = {"unrequested": True}

@@ -11,14 +11,19 @@ from tracedance_sdk.errors import InvalidJSON
 from tracedance_sdk.formats.leftovers import leftover, restored
 from tracedance_sdk.formats.places import Misfit, Place, expect, field, optional
 from tracedance_sdk.trace import (
+    MAX_DEPTH,
     UNKNOWN,
     Json,
     Record,
     ToolDefinition,
+    Unknown,
     parse_compact,
     parse_json,
     same_json,
 )
+
+_IN_ASCII: Final = json.JSONEncoder()
+_IN_UNICODE: Final = json.JSONEncoder(ensure_ascii=False)
 
 KEPT: Final = "openai_chat"
 """Field of our records that holds what of a chat message has no other place."""
@@ -106,12 +111,29 @@ def requests_from_message(message: dict[str, Any]) -> list[RequestedCall]:
     if entries:
         try:
             for entry in entries:
-                found.append(_request(entry))
+                found.append(_common_request(entry) or _request(entry))
         except Misfit as misfit:
             raise misfit.below("tool_calls", len(found)) from None
     elif (older := optional(message, "function_call", dict)) is not None:
         found.append(_function("", older, "function_call"))
     return found
+
+
+def _common_request(entry: Json) -> RequestedCall | None:
+    """Read a call as the API writes it, with arguments in compact JSON; None for any other."""
+    if type(entry) is not dict or len(entry) != 3 or entry.get("type") != "function":
+        return None
+    call_id, function = entry.get("id"), entry.get("function")
+    if type(call_id) is not str or not call_id or type(function) is not dict:
+        return None
+    name, text = function.get("name"), function.get("arguments")
+    if type(name) is not str or type(text) is not str or len(function) != 2:
+        return None
+    arguments = parse_compact(text)
+    if arguments is not UNKNOWN:
+        return RequestedCall(call_id, name, arguments, None, True)
+    arguments = _parse_spaced(text)
+    return None if arguments is UNKNOWN else RequestedCall(call_id, name, arguments)
 
 
 def _request(item: Json) -> RequestedCall:
@@ -172,6 +194,21 @@ def _parsed(text: str) -> tuple[Json, str | None, bool]:
     if _says(text, value):
         return value, None, False
     return value, text, True
+
+
+def _parse_spaced(text: str) -> Json | Unknown:
+    """Return the value whose JSON as Python writes it is this text; `UNKNOWN` for any other.
+
+    As for `parse_compact`, nothing is lost then; it is the other common spelling.
+    """
+    if len(text) > 2 * MAX_DEPTH:
+        return UNKNOWN
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return UNKNOWN
+    written = (_IN_ASCII if text.isascii() else _IN_UNICODE).encode(value)
+    return value if written == text else UNKNOWN
 
 
 def _says(text: str, value: Json) -> bool:
