@@ -13,7 +13,7 @@ from pathlib import Path
 from tracedance_collectors.tau_bench import trace_from_run
 from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats import ImportProblem, Place, RecordCollector, Signature
-from tracedance_sdk.formats.benchmarks import names_beside, read_beside, trace_from_magentic
+from tracedance_sdk.formats.benchmarks import documents_beside, files_beside, trace_from_magentic
 from tracedance_sdk.trace import (
     Agent,
     Json,
@@ -81,23 +81,23 @@ def _run_key(run: Json) -> tuple[str, str]:
 
 def _annotated_runs(path: Path) -> set[tuple[str, str]]:
     """Return task and trial of the runs that annotations are about: those known to have failed."""
-    found: set[tuple[str, str]] = set()
-    for name in names_beside(path.parent, "*failed*.json"):
-        for document in read_beside(path.with_name(name)):
-            found.update(_run_key(run) for run in document if isinstance(document, list))
-    return found
+    documents = documents_beside(files_beside(path.parent, "*failed*.json"))
+    return {
+        _run_key(run)
+        for _, document in documents
+        for run in (document if isinstance(document, list) else ())
+    }
 
 
 def _annotations(path: Path) -> dict[str, list[Json]]:
     """Return the annotations beside a file by trajectory, each with the file it stands in."""
     found: dict[str, list[Json]] = {}
     folder = path.parent.parent / "ground_truth"
-    for name in names_beside(folder, "*.json"):
-        for document in read_beside(folder / name):
-            for entry in document if isinstance(document, list) else ():
-                if isinstance(entry, dict) and "failures" in entry:
-                    key = str(entry.get("trajectory_id"))
-                    found.setdefault(key, []).append({"file": name, **entry})
+    for name, document in documents_beside(files_beside(folder, "*.json")):
+        for entry in document if isinstance(document, list) else ():
+            if isinstance(entry, dict) and "failures" in entry:
+                key = str(entry.get("trajectory_id"))
+                found.setdefault(key, []).append({"file": name, **entry})
     return found
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats import ImportProblem, Misfit, Place, RecordCollector, Signature
-from tracedance_sdk.formats.benchmarks import names_beside, read_beside, trace_from_simulation
+from tracedance_sdk.formats.benchmarks import documents_beside, files_beside, trace_from_simulation
 from tracedance_sdk.trace import Json, Trace
 
 
@@ -44,11 +44,11 @@ def read(record: Json, place: Place, uri: str) -> Iterator[Trace | ImportProblem
 def _verdicts(path: Path) -> dict[str, list[Json]]:
     """Return the verdicts beside a file, by the simulation they are about."""
     found: defaultdict[str, list[Json]] = defaultdict(list)
-    for name in names_beside(path.parent, "*judge*.json", "*judge*.jsonl", "*verdict*.json*"):
-        for document in read_beside(path.with_name(name)):
-            for verdict in document if isinstance(document, list) else (document,):
-                if isinstance(verdict, dict) and "judge_response" in verdict:
-                    found[str(verdict.get("simulation_id"))].append(_without_copy(verdict))
+    files = files_beside(path.parent, "*judge*.json", "*judge*.jsonl", "*verdict*.json*")
+    for _, document in documents_beside(files):
+        for verdict in document if isinstance(document, list) else (document,):
+            if isinstance(verdict, dict) and "judge_response" in verdict:
+                found[str(verdict.get("simulation_id"))].append(_without_copy(verdict))
     return found
 
 

@@ -12,7 +12,7 @@ from tracedance_sdk._lazy import lazy_face
 if TYPE_CHECKING:
     from tracedance_sdk.formats.benchmarks.adp import trace_from_adp
     from tracedance_sdk.formats.benchmarks.agentdojo import is_file_header, trace_from_agentdojo
-    from tracedance_sdk.formats.benchmarks.beside import names_beside, read_beside
+    from tracedance_sdk.formats.benchmarks.beside import documents_beside, files_beside
     from tracedance_sdk.formats.benchmarks.magentic import trace_from_magentic
     from tracedance_sdk.formats.benchmarks.mini_swe_agent import trace_from_mini_swe_agent
     from tracedance_sdk.formats.benchmarks.nebius import trace_from_nebius_row
@@ -37,9 +37,9 @@ __all__ = [
     "REPORTS",
     "ReactRun",
     "Verdict",
+    "documents_beside",
+    "files_beside",
     "is_file_header",
-    "names_beside",
-    "read_beside",
     "split_react_log",
     "swebench_verdict",
     "trace_from_adp",
@@ -63,7 +63,7 @@ __getattr__, __dir__ = lazy_face(
     {
         "adp": ("trace_from_adp",),
         "agentdojo": ("is_file_header", "trace_from_agentdojo"),
-        "beside": ("names_beside", "read_beside"),
+        "beside": ("documents_beside", "files_beside"),
         "magentic": ("trace_from_magentic",),
         "mini_swe_agent": ("trace_from_mini_swe_agent",),
         "nebius": ("trace_from_nebius_row",),

@@ -75,6 +75,7 @@ class _Log:
         self._model = model
         self._open = False
         """Whether the last turn's call has no result yet."""
+        self._has_begun = False
 
     def take(self, item: dict[str, Any]) -> None:
         kind = field(item, "class_", str)
@@ -93,6 +94,7 @@ class _Log:
             self._observe(kind, item)
 
     def _speak(self, item: dict[str, Any], text: str | None, *, known: tuple[str, ...]) -> None:
+        self._has_begun = True
         thought = optional(item, "description", str)
         kept = {k: v for k, v in item.items() if k not in ("description", *known)}
         self.turns.say(
@@ -118,11 +120,10 @@ class _Log:
             self._open = False
             self.turns.answer(content=text if is_text else item, adp=kept if is_text else None)
             return
-        is_first = not any(turn["role"] == "assistant" for turn in self.turns.turns)
         is_users = optional(item, "source", str) == "user"
         self.turns.say(
             "user",
             text,
-            origin="human" if is_first else "harness" if is_users else "environment",
+            origin="human" if not self._has_begun else "harness" if is_users else "environment",
             adp=kept,
         )

@@ -61,6 +61,9 @@ def trace_from_agentdojo(
     log = _Log()
     for index, item in enumerate(messages):
         log.take(index, expect(item, dict))
+    if not messages:
+        # A run that was graded had at least its task.
+        log.turns.note("record_lost", "turns")
     name = optional(told, "name", str) or str(fields.get("index", ""))
     suite, task = optional(told, "suite_name", str), optional(told, "user_task_id", str)
     task_id = "/".join(part for part in (suite, task) if part) or name

@@ -91,6 +91,7 @@ class _Log:
         self._model = name if isinstance(name, str) else None
         self._settings = settings if isinstance(settings, dict) and settings else None
         self._asked_in_text = False
+        self._has_begun = False
 
     def take(self, index: int, message: dict[str, Any]) -> None:
         role = field(message, "role", str)
@@ -108,15 +109,15 @@ class _Log:
             self._asked_in_text = False
             self._answer(None, content, extra)
         else:
-            has_begun = any(turn["role"] == "assistant" for turn in self.turns.turns)
             self.turns.say(
                 "system" if role == "system" else "user",
                 content if isinstance(content, (str, list)) else None,
-                origin="harness" if role == "system" or has_begun else "human",
+                origin="harness" if role == "system" or self._has_begun else "human",
                 mini_swe_agent=extra or None,
             )
 
     def _speak(self, message: dict[str, Any], content: Json, extra: dict[str, Any]) -> None:
+        self._has_begun = True
         response = optional(extra, "response", dict) or {}
         kept = {k: v for k, v in extra.items() if k not in _EXTRA}
         told = {

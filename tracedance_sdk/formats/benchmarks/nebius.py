@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 from tracedance_sdk.formats.benchmarks.swe_agent_commands import (
@@ -24,7 +23,7 @@ from tracedance_sdk.trace import (
 
 NAME: Final = "adp"
 
-_BLOCK: Final = re.compile(r"^```(\w*)[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
+_FENCE: Final = "```"
 
 
 def trace_from_nebius_row(row: Json, place: Place, *, uri: str | None = None) -> Trace:
@@ -80,6 +79,7 @@ class _Log:
         self._model = model
         self._documented: frozenset[str] = frozenset()
         self._open = False
+        self._has_begun = False
 
     def take(self, message: dict[str, Any]) -> None:
         role = field(message, "role", str)
@@ -95,19 +95,14 @@ class _Log:
             self._open = False
             self.turns.answer(content=text, **command_result(text))
         else:
-            has_begun = any(turn["role"] == "assistant" for turn in self.turns.turns)
-            self.turns.say("user", text, origin="harness" if has_begun else "human")
+            self.turns.say("user", text, origin="harness" if self._has_begun else "human")
 
     def _reply(self, text: str, kept: dict[str, Json]) -> None:
-        blocks = list(_BLOCK.finditer(text))
-        block = blocks[-1] if blocks else None
-        thought = text if block is None else text[: block.start()]
+        self._has_begun = True
+        thought, before, action, after = _split_reply(text)
         extra = dict(kept)
-        if block is not None:
-            extra["response"] = {
-                "before_action": text[block.start() : block.start(2)],
-                "after_action": text[block.end(2) :],
-            }
+        if action is not None:
+            extra["response"] = {"before_action": before, "after_action": after}
         self.turns.say(
             "assistant",
             [text_part(thought)] if thought else [],
@@ -115,9 +110,34 @@ class _Log:
             model=self._model,
             swe_agent=extra or None,
         )
-        if block is not None:
-            action = block[2]
+        if action is not None:
             self.turns.request(
                 command_name(action, self._documented), arguments={"command": action}
             )
             self._open = True
+
+
+def _split_reply(text: str) -> tuple[str, str, str | None, str]:
+    """Split a reply at its last code block.
+
+    Returns:
+        What stands before the block, the block's first line, its content, and its last line with
+        what follows; content None where there is no block.
+    """
+    lines = text.splitlines(keepends=True)
+    opened: int | None = None
+    block: tuple[int, int] | None = None
+    for index, line in enumerate(lines):
+        if opened is None and line.startswith(_FENCE):
+            opened = index
+        elif opened is not None and line.rstrip() == _FENCE:
+            block, opened = (opened, index), None
+    if block is None:
+        return text, "", None, ""
+    first, last = block
+    return (
+        "".join(lines[:first]),
+        lines[first],
+        "".join(lines[first + 1 : last]),
+        "".join(lines[last:]),
+    )

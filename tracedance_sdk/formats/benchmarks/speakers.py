@@ -8,7 +8,6 @@ terminal are text: who ran them, and whether, is not recorded, so that there are
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -16,7 +15,6 @@ from tracedance_sdk.formats.places import Misfit, expect, field, optional
 from tracedance_sdk.formats.transcript import Transcript, reasoning_part, text_part
 from tracedance_sdk.trace import Json
 
-_ROLE: Final = re.compile(r"([^()]*?)\s*\(([^()]*)\)\s*")
 _TERMINALS: Final = frozenset({"computerterminal", "computer_terminal"})
 _MANAGER: Final = "You are given: (1) a task and advises from your manager"
 
@@ -66,5 +64,5 @@ def _speaker(role: str) -> tuple[str, str]:
         >>> _speaker("Orchestrator (thought)"), _speaker("human")
         (('Orchestrator', 'thought'), ('human', ''))
     """
-    found = _ROLE.fullmatch(role)
-    return (found[1], found[2]) if found else (role, "")
+    speaker, bracket, note = role.strip().removesuffix(")").partition("(")
+    return (speaker.strip(), note.strip()) if bracket else (role, "")

@@ -6,10 +6,18 @@ a summary of a whole evaluation (``resolved_ids``, ``unresolved_ids`` and others
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
-from tracedance_sdk.formats.benchmarks.beside import names_beside, read_beside
+from tracedance_sdk.formats.benchmarks.beside import (
+    Beside,
+    documents_beside,
+    file_beside,
+    files_beside,
+)
 from tracedance_sdk.formats.detection import Signature
 from tracedance_sdk.trace import Json
 
@@ -20,7 +28,7 @@ REPORTS: Final = (
 """How the files of verdicts show themselves."""
 
 _FAILED: Final = ("unresolved_ids", "empty_patch_ids", "error_ids", "incomplete_ids")
-_SUMMARIES: Final = ("*report*.json", "*eval*.json")
+_SUMMARIES: Final = ("*report_*.json", "*_report.json", "report*.json", "*eval*.json")
 
 
 class Verdict(NamedTuple):
@@ -63,7 +71,7 @@ def _own_report(log: Path, instance: str) -> Verdict | None:
         folder.parent / "logs" / instance / "report.json",
     )
     for place in places:
-        for document in read_beside(place):
+        for _, document in documents_beside(file_beside(place)):
             entry = document.get(instance) if isinstance(document, dict) else None
             if isinstance(entry, dict) and isinstance(entry.get("resolved"), bool):
                 return Verdict(entry["resolved"], entry, place.name)
@@ -72,20 +80,31 @@ def _own_report(log: Path, instance: str) -> Verdict | None:
 
 def _summary(log: Path, instance: str) -> Verdict | None:
     for folder in (log.parent, log.parent.parent):
-        found: list[Verdict] = []
-        for name in names_beside(folder, *_SUMMARIES):
-            for document in read_beside(folder / name):
-                if isinstance(document, dict) and isinstance(document.get("resolved_ids"), list):
-                    found += _listed(document, instance, name)
-        if found and len({verdict.resolved for verdict in found}) == 1:
-            return found[0]
+        found = _verdicts(files_beside(folder, *_SUMMARIES)).get(instance)
+        if found is not None:
+            return found
     return None
 
 
-def _listed(summary: dict[str, Any], instance: str, file: str) -> list[Verdict]:
-    if instance in summary["resolved_ids"]:
-        return [Verdict(resolved=True, details={"list": "resolved_ids"}, file=file)]
-    for key in _FAILED:
-        if isinstance(summary.get(key), list) and instance in summary[key]:
-            return [Verdict(resolved=False, details={"list": key}, file=file)]
-    return []
+@lru_cache(maxsize=4)
+def _verdicts(summaries: Beside) -> Mapping[str, Verdict]:
+    """Return the verdicts of a folder's summaries, without those that contradict each other."""
+    found: dict[str, Verdict] = {}
+    contradicted: set[str] = set()
+    for name, document in documents_beside(summaries):
+        for instance, verdict in _listed(document, name):
+            known = found.setdefault(instance, verdict)
+            if known.resolved is not verdict.resolved:
+                contradicted.add(instance)
+    kept = {instance: item for instance, item in found.items() if instance not in contradicted}
+    return MappingProxyType(kept)
+
+
+def _listed(summary: Json, file: str) -> Iterator[tuple[str, Verdict]]:
+    if not isinstance(summary, dict) or not isinstance(summary.get("resolved_ids"), list):
+        return
+    for key in ("resolved_ids", *_FAILED):
+        instances = summary.get(key)
+        for instance in instances if isinstance(instances, list) else ():
+            if isinstance(instance, str):
+                yield instance, Verdict(key == "resolved_ids", {"list": key}, file)
