@@ -23,6 +23,10 @@ from tracedance_sdk.errors import TraceDanceError
 VERBS: Final = {
     "demo": ("tracedance_sdk.demo.command:demo", "Record four runs of a demo task and grade them."),
     "evaluate": ("tracedance_sdk.cli.evaluate:evaluate_command", "Grade traces against tasks."),
+    "import": (
+        "tracedance_sdk.cli.importing:import_command",
+        "Bring traces of other systems into a store.",
+    ),
     "init": ("tracedance_sdk.cli.init:init", "Draft a task from one good run."),
     "prune": ("tracedance_sdk.cli.prune:prune", "Remove old files of a journal."),
     "recover": (

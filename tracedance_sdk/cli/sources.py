@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from tracedance_sdk.formats import Collected, TraceSource
+    from tracedance_sdk.formats import Collected, Collector, TraceSource
 
 _MOST_BYTES: Final = 16 * 2**20
 _RESULTS: Final = "tracedance.results"
@@ -16,6 +16,7 @@ _NO_TRACES: Final = frozenset(
     f"tracedance.{name}"
     for name in (
         "evaluation",
+        "import",
         "judgements",
         "pruning",
         "recovery",
@@ -30,18 +31,24 @@ _MARK: Final = re.compile(
 )
 
 
-def trace_sources(paths: Iterable[str | Path]) -> tuple[list[TraceSource], list[str]]:
+def trace_sources(
+    paths: Iterable[str | Path], *, collectors: Sequence[Collector] | None = None
+) -> tuple[list[TraceSource], list[str]]:
     """Return the sources below some paths, and a note on each that is passed over.
 
     Passed over, unless the caller named it, is what the library wrote about traces: the files of a
     result set, a report, a task.
+
+    Args:
+        paths: Files or folders.
+        collectors: Who may read; by default all that are installed.
     """
     from tracedance_sdk.formats import find_sources
 
     kept: list[TraceSource] = []
     notes: list[str] = []
     result_sets: dict[Path, bool] = {}
-    for source in find_sources(paths):
+    for source in find_sources(paths, collectors=collectors):
         folder = source.path.parent
         if source.is_named or source.path.suffix not in (".json", ".jsonl"):
             kept.append(source)
