@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.store.stored import (
@@ -39,9 +39,7 @@ def test_a_store_gives_back_what_was_put_in(tmp_path: Path) -> None:
     assert recorded(tmp_path / "store").get("two") == given_traces[1]
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(traces(), max_size=4, unique_by=lambda trace: trace.id))
 def test_any_trace_comes_back_equal(found: list[Trace]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -50,14 +48,23 @@ def test_any_trace_comes_back_equal(found: list[Trace]) -> None:
         assert sorted(store, key=lambda t: t.id) == sorted(found, key=lambda t: t.id)
         assert all(store.get(trace.id) == trace for trace in found)
         assert store.add(found) == added(unchanged=len(found))
-        counts = store.select("SELECT sum(turns), sum(calls) FROM traces").rows[0]
-        turns = store.select("SELECT count(*) FROM turns").rows[0][0]
-        calls = store.select("SELECT count(*) FROM calls").rows[0][0]
-        assert (turns, calls) == tuple(n or 0 for n in counts)
-        assert turns == sum(len(trace.turns) for trace in found)
-        assert calls == sum(len(trace.calls) for trace in found)
-        rows = store.select("SELECT event, count(*) FROM features GROUP BY ALL").rows
-        assert dict(rows) == {k: n for k, n in (("turn", turns), ("call", calls)) if n}
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(traces(), min_size=1, max_size=4, unique_by=lambda trace: trace.id))
+def test_every_turn_and_call_of_any_trace_has_its_row(found: list[Trace]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        store = TraceStore.create(Path(folder) / "store")
+        store.add(found)
+        store.index()
+        turns = sum(len(trace.turns) for trace in found)
+        calls = sum(len(trace.calls) for trace in found)
+        counts = store.select(
+            "SELECT sum(turns), sum(calls), (SELECT count(*) FROM turns),"
+            " (SELECT count(*) FROM calls), (SELECT count(*) FROM features WHERE event = 'turn'),"
+            " (SELECT count(*) FROM features WHERE event = 'call') FROM traces"
+        )
+        assert counts.rows == ((turns, calls) * 3,)
 
 
 def test_importing_twice_adds_nothing_and_writes_nothing(tmp_path: Path) -> None:
@@ -165,6 +172,7 @@ def test_a_longer_trace_moves_with_its_family(tmp_path: Path) -> None:
     assert places["a"] == places["b"]
     rows = store.select("SELECT trace_id, count(*) FROM turns GROUP BY 1 ORDER BY 1").rows
     assert rows == (("a", 2), ("b", 1), ("c", 1))
+    store.index()
     rows = store.select("SELECT trace_id, count(*) FROM features GROUP BY 1 ORDER BY 1").rows
     assert rows == (("a", 3), ("b", 1), ("c", 1))
 

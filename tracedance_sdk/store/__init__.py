@@ -12,28 +12,43 @@ from tracedance_sdk._lazy import lazy_face
 if TYPE_CHECKING:
     from tracedance_sdk.store.adding import AddSummary
     from tracedance_sdk.store.columns import Column
+    from tracedance_sdk.store.compaction import CompactSummary
     from tracedance_sdk.store.facts import StoredDocument
     from tracedance_sdk.store.feature_columns import FAMILIES
+    from tracedance_sdk.store.folder import holds_store
     from tracedance_sdk.store.import_report import ORIGINS, ImportReport, SourceProblem, Tally
     from tracedance_sdk.store.importing import ImportPlan, import_sources
+    from tracedance_sdk.store.indexing import IndexSummary
+    from tracedance_sdk.store.listing import DataFile, SourceSummary
+    from tracedance_sdk.store.manifest import FORMAT, is_data_name, manifest_number
     from tracedance_sdk.store.queries import VIEWS, Selection
+    from tracedance_sdk.store.removal import PruneSummary
     from tracedance_sdk.store.trace_store import ToolLimit, TraceStore
 
 __all__ = [
     "FAMILIES",
+    "FORMAT",
     "ORIGINS",
     "VIEWS",
     "AddSummary",
     "Column",
+    "CompactSummary",
+    "DataFile",
     "ImportPlan",
     "ImportReport",
+    "IndexSummary",
+    "PruneSummary",
     "Selection",
     "SourceProblem",
+    "SourceSummary",
     "StoredDocument",
     "Tally",
     "ToolLimit",
     "TraceStore",
+    "holds_store",
     "import_sources",
+    "is_data_name",
+    "manifest_number",
 ]
 
 __getattr__, __dir__ = lazy_face(
@@ -41,11 +56,17 @@ __getattr__, __dir__ = lazy_face(
     {
         "adding": ("AddSummary",),
         "columns": ("Column",),
+        "compaction": ("CompactSummary",),
         "facts": ("StoredDocument",),
         "feature_columns": ("FAMILIES",),
+        "folder": ("holds_store",),
+        "indexing": ("IndexSummary",),
+        "listing": ("DataFile", "SourceSummary"),
+        "manifest": ("FORMAT", "is_data_name", "manifest_number"),
         "import_report": ("ORIGINS", "ImportReport", "SourceProblem", "Tally"),
         "importing": ("ImportPlan", "import_sources"),
         "queries": ("VIEWS", "Selection"),
+        "removal": ("PruneSummary",),
         "trace_store": ("ToolLimit", "TraceStore"),
     },
 )

@@ -15,11 +15,10 @@ from tracedance_sdk.errors import InvalidTrace, StoreError
 from tracedance_sdk.formats import ToolShapes
 from tracedance_sdk.store.facts import Measure, StoredDocument, document_digest, facts_of
 from tracedance_sdk.store.families import families, member_of
-from tracedance_sdk.store.features import Deriver
 from tracedance_sdk.store.folder import LocalFolder, present
 from tracedance_sdk.store.key_index import KeyIndex, Known, Spot
 from tracedance_sdk.store.manifest import Manifest, Partition
-from tracedance_sdk.store.moving import moved_features, moved_shapes
+from tracedance_sdk.store.moving import moved_shapes
 from tracedance_sdk.store.partitions import Content, Fresh, Rows, write_partition
 from tracedance_sdk.trace import Trace, encode_json, require_trace
 
@@ -72,12 +71,11 @@ class _Batch:
         self.bytes = 0
         self.shapes = ToolShapes()
 
-    def add(self, trace: Trace, data: bytes, *, digest: str, deriver: Deriver) -> None:
+    def add(self, trace: Trace, data: bytes, digest: str) -> None:
         """Take a trace apart and keep its rows."""
         facts = facts_of(trace, size=len(data), digest=digest)
         measure = _measure(trace, len(data))
-        features = deriver.rows(trace)
-        self.items.append(Fresh(member_of(trace), measure, digest, data, facts, features))
+        self.items.append(Fresh(member_of(trace), measure, digest, data, facts))
         self.shapes.add(trace)
         self.bytes += len(data)
 
@@ -122,7 +120,6 @@ class Adding:
         self._folder = folder
         self._index = index
         self._batch = _Batch()
-        self._deriver = Deriver()
         self._summary = AddSummary()
         self._waiting: set[str] = set()
 
@@ -138,7 +135,7 @@ class Adding:
                     pending = self._hand_over(pool, pending)
                     self._waiting = {trace.id}
                 self._waiting.add(trace.id)
-                self._batch.add(trace, data, digest=digest, deriver=self._deriver)
+                self._batch.add(trace, data, digest)
             pending = self._hand_over(pool, pending)
             self._take(pending)
         return self._summary
@@ -235,7 +232,6 @@ class Adding:
             plan.written,
             moved,
             names,
-            moved_features(self._folder, moved),
             moved_shapes(self._folder, moved, start=shapes),
         )
         return write_partition(self._folder, content)

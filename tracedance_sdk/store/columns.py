@@ -10,9 +10,6 @@ from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.store.libraries import arrow
 
-FEATURES_VERSION: Final = 1
-"""Goes up with every change to what a derived column holds; `index` then derives them again."""
-
 ROW: Final = "trace_row"
 """Which row of its partition's traces a row of turns, calls or features belongs to."""
 
@@ -90,6 +87,7 @@ TURNS: Final = (
     Column("turn", "int", "index of the turn in the trace, from 0"),
     Column("role", "text", "system, user or assistant"),
     Column("origin", "text", "human, harness, agent or environment, as imported"),
+    Column("origin_rule", "text", "the rule by which the importer knew"),
     Column("text", "long", "its text parts, joined by newlines; no reasoning"),
     Column("reasoning_chars", "int", "length of its reasoning in characters"),
     Column("media", "int", "number of parts that are neither text nor reasoning"),

@@ -103,9 +103,12 @@ def _turn_row(turn: Turn) -> Row:
             usage.cost_usd,
         )
     )
+    extra = turn.__pydantic_extra__
+    rule = extra.get("origin_rule") if extra else None
     return (
         turn.role,
         turn.origin,
+        rule if isinstance(rule, str) else None,
         text,
         reasoning,
         media,
@@ -176,8 +179,8 @@ def _trace_row(trace: Trace, turns: list[Row], calls: list[Row], *, size: int, d
     fit, outcome = trace.fidelity.fit_for, trace.outcome
     error = outcome.error if outcome else None
     parent, source, metadata = trace.parent, trace.source, trace.metadata
-    starts = [time for row in turns if (time := row[18]) is not None]
-    ends = [time for row in turns if (time := row[19] or row[18]) is not None]
+    starts = [time for row in turns if (time := row[19]) is not None]
+    ends = [time for row in turns if (time := row[20] or row[19]) is not None]
     return (
         trace.id,
         trace.session_id,
@@ -186,7 +189,7 @@ def _trace_row(trace: Trace, turns: list[Row], calls: list[Row], *, size: int, d
         parent.call_id if parent else None,
         trace.agent.name,
         trace.agent.version,
-        list(dict.fromkeys(row[10] for row in turns if row[10] is not None)),
+        list(dict.fromkeys(row[11] for row in turns if row[11] is not None)),
         trace.group,
         trace.task_id,
         source.collector if source else None,
@@ -203,9 +206,9 @@ def _trace_row(trace: Trace, turns: list[Row], calls: list[Row], *, size: int, d
         len(calls),
         sum(row[9] for row in calls),
         sum(row[11] is False for row in calls),
-        bounded(_total(row[12] for row in turns)),
         bounded(_total(row[13] for row in turns)),
-        _total(row[17] for row in turns),
+        bounded(_total(row[14] for row in turns)),
+        _total(row[18] for row in turns),
         outcome.success if outcome else None,
         outcome.reward if outcome else None,
         outcome.ended if outcome else None,

@@ -15,6 +15,9 @@ def _column(name: str, kind: str, meaning: str, families: str = "") -> Column:
     return Column(name, kind, meaning, tuple(families.split()))
 
 
+FEATURES_VERSION: Final = 1
+"""Goes up with every change to what a derived column holds; `index` then derives them again."""
+
 ABOUT: Final = (
     _column("trace_id", "text", "the trace"),
     _column("session_id", "text", "its session"),

@@ -7,6 +7,7 @@ before its turn or call, never what came after.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from typing import Any, Final
 
 from tracedance_sdk.store.call_signs import CHANGING, CallSigns, signs_of
@@ -14,7 +15,10 @@ from tracedance_sdk.store.facts import Row
 from tracedance_sdk.store.feature_columns import OF_CALLS, OF_TURNS
 from tracedance_sdk.store.signals import secrets, speech
 from tracedance_sdk.store.tool_facts import ToolFacts, ToolLookup
-from tracedance_sdk.trace import Call, Trace, Turn
+from tracedance_sdk.trace import Call, Text, Trace, Turn
+
+DUPLICATE: Final = "duplicate"
+"""The rule by which a turn that stands in several sessions is a harness's."""
 
 _NO_TURN: Final = (None,) * len(OF_TURNS)
 _NO_CALL: Final = (None,) * len(OF_CALLS)
@@ -38,20 +42,30 @@ class Deriver:
     def __init__(self, tools: ToolLookup | None = None) -> None:
         self._tools = tools or ToolLookup()
 
-    def rows(self, trace: Trace) -> list[Row]:
-        """Return a trace's rows, without the number of its own row."""
+    def rows(self, trace: Trace, *, duplicates: Collection[int] = ()) -> list[Row]:
+        """Return a trace's rows, without the number of its own row.
+
+        Args:
+            trace: Any trace.
+            duplicates: Indexes of human turns that stand word for word in other sessions too: they
+                are a harness's.
+        """
         tools = self._tools.of(trace)
         about = (trace.id, trace.session_id, trace.agent.name)
         past = _Past()
         rows: list[Row] = []
         for turn in trace.turns:
-            rows.append((*about, "turn", turn.index, None, *past.turn_row(turn), *_NO_CALL))
+            is_human = turn.role == "user" and turn.origin == "human"
+            is_duplicate = is_human and turn.index in duplicates
+            is_human = is_human and not is_duplicate
+            said = past.turn_row(turn, is_human=is_human, is_duplicate=is_duplicate)
+            rows.append((*about, "turn", turn.index, None, *said, *_NO_CALL))
             for call in turn.calls:
                 signs = signs_of(call, tools.get(call.name, _UNKNOWN_TOOL))
                 what = past.call_row(call, signs)
                 rows.append((*about, "call", turn.index, call.index, *_NO_TURN, *what))
                 past.take_in(call, signs)
-            past.close(turn)
+            past.close(turn, is_human=is_human)
         return rows
 
 
@@ -77,10 +91,10 @@ class _Past:
         self.manifest_seen = False
         self.inspected = False
 
-    def turn_row(self, turn: Turn) -> Row:
-        text = turn.text
+    def turn_row(self, turn: Turn, *, is_human: bool, is_duplicate: bool) -> Row:
+        """Return the columns of a turn, `OF_TURNS`."""
+        text = _human_text(turn) if is_human else turn.text
         is_agent = turn.role == "assistant"
-        is_human = turn.origin == "human" and turn.role == "user"
         said = speech().found(text) if text and (is_agent or is_human) else frozenset()
         own = _AGENT if is_agent else frozenset()
         extra = turn.__pydantic_extra__ or {}
@@ -89,14 +103,14 @@ class _Past:
         human = [(name in said) if is_human else None for name in _ORDER_HUMAN]
         return (
             turn.role,
-            turn.origin,
-            rule if isinstance(rule, str) else None,
+            "harness" if is_duplicate else turn.origin,
+            DUPLICATE if is_duplicate else rule if isinstance(rule, str) else None,
             self.human_turns,
             not turn.calls if is_agent else None,
             *agent,
             "mentions_failure" in said if is_agent or is_human else None,
             *human,
-            bool(text) and bool(secrets().found(text)),
+            bool(secrets().found(turn.text)),
             self.edits,
             self.tests_since_edit,
             self.last_test_passed,
@@ -106,6 +120,7 @@ class _Past:
         )
 
     def call_row(self, call: Call, signs: CallSigns) -> Row:
+        """Return the columns of a call, `OF_CALLS`."""
         flags, shown, failed = signs.flags, signs.shown, signs.failed
         is_shell = signs.kind == "shell"
         changes = signs.kind in CHANGING
@@ -205,12 +220,21 @@ class _Past:
         if signs.kind == "send" or "publishes" in signs.flags:
             self.deliveries += 1
 
-    def close(self, turn: Turn) -> None:
+    def close(self, turn: Turn, *, is_human: bool) -> None:
         """Count a turn among what happened."""
-        if turn.origin == "human" and turn.role == "user":
-            self.human_turns += 1
+        self.human_turns += is_human
         if turn.calls:
             self.failing_turn, self.turn_failed = self.turn_failed, False
+
+
+def _human_text(turn: Turn) -> str:
+    """Return what a human wrote of a turn: parts that say they are a harness's are left out."""
+    return "\n".join(
+        part.text
+        for part in turn.content
+        if isinstance(part, Text)
+        and (part.__pydantic_extra__ or {}).get("origin", "human") == "human"
+    )
 
 
 def _order(names: frozenset[str]) -> tuple[Any, ...]:

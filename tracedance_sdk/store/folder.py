@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from tracedance_sdk.errors import StoreError, TraceDanceError, UnreadableFile
 from tracedance_sdk.store.manifest import (
+    FORMAT,
     UNREADABLE,
     Manifest,
     StoredFile,
@@ -37,6 +38,7 @@ _LOCK: Final = ".lock"
 _DRAFT: Final = ".draft-"
 _MOST_MANIFEST_BYTES: Final = 1024**3
 _MOST_LISTINGS: Final = 5
+_HEAD_BYTES: Final = 200
 
 
 class LocalFolder:
@@ -204,6 +206,21 @@ class LocalFolder:
         for path in sorted(parts.iterdir()) if parts.is_dir() else ():
             if path.name != _LOCK and not path.is_symlink() and path.is_file():
                 yield path
+
+
+def holds_store(folder: Path) -> bool:
+    """Whether a folder is a store: it holds a manifest that says so.
+
+    Only the first bytes of the highest one are looked at.
+    """
+    found = [path for path in folder.glob("manifest-*.json") if manifest_number(path.name)]
+    if not found:
+        return False
+    try:
+        with max(found, key=lambda path: manifest_number(path.name) or 0).open("rb") as stream:
+            return FORMAT.encode() in stream.read(_HEAD_BYTES)
+    except OSError:
+        return False
 
 
 class Present(NamedTuple):

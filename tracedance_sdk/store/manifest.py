@@ -19,8 +19,11 @@ from tracedance_sdk.trace import Json, parse_json
 FORMAT: Final = "tracedance.store"
 VERSION: Final = 1
 
-KINDS: Final = ("traces", "documents", "turns", "calls", "features", "tools")
-"""The files of a partition."""
+KINDS: Final = ("traces", "documents", "turns", "calls", "tools")
+"""The files that every partition has."""
+
+FEATURES: Final = "features"
+"""The file of derived columns, which `index` adds."""
 
 _MANIFEST: Final = re.compile(r"manifest-([0-9]{8,15})\.json")
 _FILE: Final = re.compile(
@@ -37,7 +40,7 @@ class StoredFile(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """One of `KINDS`."""
+        """One of `KINDS`, or `FEATURES`."""
         return self.name.partition("-")[0]
 
 
@@ -49,14 +52,14 @@ class Partition(NamedTuple):
         rows: How many traces the files hold, those that no longer count included.
         document_bytes: Length of all documents before they are packed.
         dropped: Rows that were replaced or removed, in ascending order.
-        features_version: Of the derived columns.
+        features_version: Of the derived columns; 0 where there are none yet.
     """
 
     files: dict[str, StoredFile]
     rows: int
     document_bytes: int
-    dropped: tuple[int, ...]
-    features_version: int
+    dropped: tuple[int, ...] = ()
+    features_version: int = 0
 
     @property
     def name(self) -> str:
@@ -117,11 +120,12 @@ def _plain(partition: Partition) -> dict[str, Json]:
     fields: dict[str, Json] = {
         "rows": partition.rows,
         "document_bytes": partition.document_bytes,
-        "features_version": partition.features_version,
         "files": {kind: [file.name, file.bytes] for kind, file in partition.files.items()},
     }
     if partition.dropped:
         fields["dropped"] = partition.dropped
+    if partition.features_version:
+        fields["features_version"] = partition.features_version
     return fields
 
 
@@ -151,10 +155,10 @@ def decode_manifest(data: bytes, *, where: str) -> Manifest:
 def _partition(fields: dict[str, Any]) -> Partition:
     files = {kind: StoredFile(_name(pair[0]), _number(pair[1]))
              for kind, pair in fields["files"].items()}  # fmt: skip
-    wrong = [kind for kind, file in files.items() if file.kind != kind]
-    missing = [kind for kind in KINDS if kind not in files]
-    if wrong or missing:
-        raise ValueError(f"files of a partition: {[*wrong, *missing]}")
+    version = _number(fields.get("features_version", 0))
+    needed = {*KINDS, FEATURES} if version else set(KINDS)
+    if files.keys() != needed or any(file.kind != kind for kind, file in files.items()):
+        raise ValueError(f"files of a partition: {sorted(files)}")
     rows = _number(fields["rows"])
     dropped = tuple(sorted({_number(row) for row in fields.get("dropped", ())}))
     if rows > _MOST_ROWS or (dropped and dropped[-1] >= rows):
@@ -164,7 +168,7 @@ def _partition(fields: dict[str, Any]) -> Partition:
         rows,
         _number(fields["document_bytes"]),
         dropped,
-        _number(fields["features_version"]),
+        version,
     )
 
 

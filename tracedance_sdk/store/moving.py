@@ -6,9 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from tracedance_sdk.errors import StoreError, TraceDanceError
 from tracedance_sdk.formats import ToolShapes
-from tracedance_sdk.store.columns import FEATURES_VERSION
-from tracedance_sdk.store.facts import Row
-from tracedance_sdk.store.features import Deriver
 from tracedance_sdk.store.folder import LocalFolder
 from tracedance_sdk.store.manifest import Partition
 from tracedance_sdk.store.partitions import Rows, each_document, read_shapes
@@ -53,14 +50,3 @@ def moved_shapes(folder: LocalFolder, moved: Iterable[Rows], *, start: ToolShape
             traces = (trace for _, trace in read_traces(folder, item.partition, item.rows))
             start = start.merged(ToolShapes(traces))
     return start
-
-
-def moved_features(folder: LocalFolder, moved: Iterable[Rows]) -> list[list[list[Row]] | None]:
-    """Return derived rows for those whose own are of another version, None for the others."""
-    deriver = Deriver()
-    return [
-        None
-        if item.partition.features_version == FEATURES_VERSION
-        else [deriver.rows(trace) for _, trace in read_traces(folder, item.partition, item.rows)]
-        for item in moved
-    ]

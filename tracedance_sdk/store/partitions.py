@@ -13,7 +13,6 @@ from tracedance_sdk.formats import ToolShapes
 from tracedance_sdk.store.columns import (
     CALLS,
     DOCUMENTS,
-    FEATURES_VERSION,
     ROW,
     TRACES,
     TURNS,
@@ -22,7 +21,6 @@ from tracedance_sdk.store.columns import (
 )
 from tracedance_sdk.store.facts import Facts, Measure, Row
 from tracedance_sdk.store.families import Member
-from tracedance_sdk.store.feature_columns import FEATURES
 from tracedance_sdk.store.folder import LocalFolder
 from tracedance_sdk.store.libraries import arrow, compute, parquet
 from tracedance_sdk.store.manifest import Partition, StoredFile
@@ -38,7 +36,6 @@ _LEVEL: Final = 1
 _EVENTS: Final[Mapping[str, Sequence[Column]]] = {
     "turns": TURNS,
     "calls": CALLS,
-    "features": FEATURES,
 }
 _FEW_VALUES: Final = frozenset(
     {
@@ -59,7 +56,6 @@ class Fresh(NamedTuple):
         digest: SHA-256 of its document.
         data: Its document.
         facts: Its rows.
-        features: Its derived rows, in the order of `feature_columns.FEATURES`.
     """
 
     member: Member
@@ -67,7 +63,6 @@ class Fresh(NamedTuple):
     digest: str
     data: bytes
     facts: Facts
-    features: list[Row]
 
 
 class Rows(NamedTuple):
@@ -84,15 +79,12 @@ class Content(NamedTuple):
         fresh: Traces just read.
         moved: Rows taken over as they are.
         families: For each of both, in this order.
-        features: Derived rows of moved traces whose own are of another version: for each place
-            in `moved`, None where they can be taken over.
         shapes: What the calls of all of them look like.
     """
 
     fresh: Sequence[Fresh]
     moved: Sequence[Rows]
     families: Sequence[str]
-    features: Sequence[list[list[Row]] | None]
     shapes: ToolShapes
 
 
@@ -111,19 +103,12 @@ def write_partition(folder: LocalFolder, content: Content) -> Partition:
     data = orjson.dumps(content.shapes.to_dict())
     files["tools"] = folder.keep("tools", "json", lambda path: path.write_bytes(data))
     sizes = tables["traces"].column("document_bytes")
-    return Partition(
-        files,
-        tables["traces"].num_rows,
-        compute().sum(sizes).as_py() or 0,
-        (),
-        FEATURES_VERSION,
-    )
+    return Partition(files, tables["traces"].num_rows, compute().sum(sizes).as_py() or 0)
 
 
 def keep_table(folder: LocalFolder, kind: str, table: Any) -> StoredFile:
-    """Keep a table as a file of a store."""
-    name = f"features-v{FEATURES_VERSION}" if kind == "features" else kind
-    return folder.keep(name, "parquet", lambda path: _write(path, table))
+    """Keep a table as a file of a store, its name beginning with a kind."""
+    return folder.keep(kind, "parquet", lambda path: _write(path, table))
 
 
 def read_shapes(folder: LocalFolder, partition: Partition) -> ToolShapes:
@@ -203,40 +188,28 @@ def _documents(folder: LocalFolder, content: Content) -> Any:
 
 
 def _events(folder: LocalFolder, content: Content, kind: str) -> Any:
-    columns = _EVENTS[kind]
     rows: list[Row] = []
     numbers: list[int] = []
     for number, item in enumerate(content.fresh):
-        found = _rows_of(item, kind)
+        found = item.facts.turns if kind == "turns" else item.facts.calls
         rows += found
         numbers += [number] * len(found)
-    tables = [_numbered(columns, rows, numbers)]
+    tables = [numbered(_EVENTS[kind], rows, numbers)]
     offset = len(content.fresh)
-    for moved, derived in zip(content.moved, content.features, strict=True):
-        if kind == "features" and derived is not None:
-            own = [row for group in derived for row in group]
-            places = [offset + i for i, group in enumerate(derived) for _ in group]
-            tables.append(_numbered(columns, own, places))
-        else:
-            tables.append(_moved_events(folder, moved, kind, offset=offset))
+    for moved in content.moved:
+        tables.append(moved_events(folder, moved, kind, offset=offset))
         offset += len(moved.rows)
     return arrow().concat_tables(tables)
 
 
-def _rows_of(item: Fresh, kind: str) -> list[Row]:
-    if kind == "features":
-        return item.features
-    return item.facts.turns if kind == "turns" else item.facts.calls
-
-
-def _numbered(columns: Sequence[Column], rows: Sequence[Row], numbers: Sequence[int]) -> Any:
+def numbered(columns: Sequence[Column], rows: Sequence[Row], numbers: Sequence[int]) -> Any:
     """Return rows as a table with the numbers of their traces' rows as its last column."""
     pa = arrow()
     table = table_of(columns[:-1], rows)
     return table.append_column(pa.field(ROW, pa.int64()), pa.array(numbers, type=pa.int64()))
 
 
-def _moved_events(folder: LocalFolder, moved: Rows, kind: str, *, offset: int) -> Any:
+def moved_events(folder: LocalFolder, moved: Rows, kind: str, *, offset: int) -> Any:
     """Return the events of moved traces, numbered anew from `offset`."""
     pa, pc = arrow(), compute()
     table = read_table(folder, moved.partition.files[kind])

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.errors import InvalidQuery, StoreError, shown
-from tracedance_sdk.store.columns import CALLS, FEATURES_VERSION, ROW, TRACES, TURNS, Column, public
-from tracedance_sdk.store.feature_columns import FEATURES
+from tracedance_sdk.store.columns import CALLS, ROW, TRACES, TURNS, Column, public
+from tracedance_sdk.store.feature_columns import FEATURES, FEATURES_VERSION
 from tracedance_sdk.store.folder import LocalFolder
 from tracedance_sdk.store.libraries import arrow, duck
 from tracedance_sdk.store.manifest import Manifest, Partition
@@ -102,11 +102,12 @@ def connected(folder: LocalFolder, manifest: Manifest, *, memory_mb: int = MEMOR
         },
     )
     try:
-        paths = [str(folder.local(part.files[kind])) for part in manifest.partitions
-                 for kind in VIEWS]  # fmt: skip
         _make_dropped(connection, folder, manifest)
+        paths: list[str] = []
         for name, columns in VIEWS.items():
-            connection.execute(_view(folder, manifest, name, columns))
+            parts = _with_file(manifest, name)
+            paths += (str(folder.local(part.files[name])) for part in parts)
+            connection.execute(_view(folder, parts, name, columns))
         connection.execute(f"SET allowed_paths = [{_texts(paths)}]")
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute("SET enable_external_access = false")
@@ -124,9 +125,9 @@ def _make_dropped(connection: Any, folder: LocalFolder, manifest: Manifest) -> N
     connection.execute("CREATE TEMP TABLE dropped_rows (file VARCHAR, trace_row BIGINT)")
     files: list[str] = []
     rows: list[int] = []
-    for part in _with_drops(manifest):
-        for kind in VIEWS:
-            files += [str(folder.local(part.files[kind]))] * len(part.dropped)
+    for name in VIEWS:
+        for part in _with_file(manifest, name):
+            files += [str(folder.local(part.files[name]))] * len(part.dropped)
             rows += part.dropped
     if rows:
         pa = arrow()
@@ -136,18 +137,24 @@ def _make_dropped(connection: Any, folder: LocalFolder, manifest: Manifest) -> N
         connection.unregister("dropped_source")
 
 
-def _with_drops(manifest: Manifest) -> list[Partition]:
-    return [part for part in manifest.partitions if part.dropped]
+def _with_file(manifest: Manifest, name: str) -> list[Partition]:
+    """Return the partitions that have the file of a view, of the version that is read."""
+    if name != "features":
+        return list(manifest.partitions)
+    return [p for p in manifest.partitions if p.features_version == FEATURES_VERSION]
 
 
-def _view(folder: LocalFolder, manifest: Manifest, name: str, columns: Sequence[Column]) -> str:
+def _view(
+    folder: LocalFolder, partitions: Sequence[Partition], name: str, columns: Sequence[Column]
+) -> str:
     names = ", ".join(f'"{column}"' for column in public(columns))
     row = _NUMBERED if name == "traces" else ROW
-    whole = [str(folder.local(p.files[name])) for p in manifest.partitions if not p.dropped]
-    holed = [str(folder.local(p.files[name])) for p in _with_drops(manifest)]
+    whole = [str(folder.local(p.files[name])) for p in partitions if not p.dropped]
+    holed = [str(folder.local(p.files[name])) for p in partitions if p.dropped]
     parts: list[str] = []
     if whole:
-        parts.append(f"SELECT {names} FROM read_parquet([{_texts(whole)}])")  # noqa: S608 - names are ours, quoted
+        source = f"read_parquet([{_texts(whole)}])"
+        parts.append(f"SELECT {names} FROM {source}")  # noqa: S608 - names are ours, quoted
     if holed:
         source = f"read_parquet([{_texts(holed)}], filename=true, file_row_number=true)"
         parts.append(
@@ -169,11 +176,11 @@ def _empty(columns: Sequence[Column]) -> str:
 
 
 def _require_features(manifest: Manifest, folder: LocalFolder) -> None:
-    old = sum(part.features_version != FEATURES_VERSION for part in manifest.partitions)
-    if old:
+    lacking = sum(part.features_version != FEATURES_VERSION for part in manifest.partitions)
+    if lacking:
         raise StoreError(
-            f"the features of {old} partition(s) of {str(folder)!r} are of another version; "
-            "run: tracedance index, or store.index()"
+            f"{lacking} of {len(manifest.partitions)} partitions of the store {str(folder)!r} lack "
+            "features of this version; store.index() derives them (or: tracedance index)"
         )
 
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, Literal
 
 from tracedance_sdk.errors import InvalidOption, StoreError
 from tracedance_sdk.formats import ToolShapes, ToolTable, complete_tools, tool_table
 from tracedance_sdk.store.adding import Adding, AddSummary
+from tracedance_sdk.store.compaction import GRACE, CompactSummary, compact_store
 from tracedance_sdk.store.facts import StoredDocument
-from tracedance_sdk.store.folder import LocalFolder, present
-from tracedance_sdk.store.key_index import KeyIndex
+from tracedance_sdk.store.folder import PARTS, LocalFolder, present
+from tracedance_sdk.store.indexing import IndexSummary, index_store
+from tracedance_sdk.store.key_index import KeyIndex, Known
+from tracedance_sdk.store.listing import DataFile, SourceSummary, data_files, summaries
 from tracedance_sdk.store.manifest import Manifest
 from tracedance_sdk.store.moving import read_traces
 from tracedance_sdk.store.partitions import read_shapes
@@ -23,12 +27,31 @@ from tracedance_sdk.store.queries import (
     Selection,
     run_select,
 )
+from tracedance_sdk.store.remote import RemoteFolder, is_remote
+from tracedance_sdk.store.removal import PruneSummary, prune_traces, remove_traces
 from tracedance_sdk.trace import Trace
 
 ToolLimit = Literal["recorded", "known", "inferred"]
 """The weakest origin that a tool definition may have."""
 
 _MOST_NAMED: Final = 3
+
+
+def _place(name: str, *, create: bool) -> LocalFolder:
+    """Return the folder by this name; one that is not there is made or an error.
+
+    Raises:
+        StoreError: It is not there, is no folder, or cannot be made.
+    """
+    if is_remote(name):
+        return RemoteFolder(name)
+    place = LocalFolder(Path(name))
+    if create and not place.path.exists():
+        place.make()
+    if not place.path.is_dir():
+        what = "is no folder" if place.path.exists() else "does not exist"
+        raise StoreError(f"the store {name!r} {what}")
+    return place
 
 
 class TraceStore:
@@ -75,7 +98,7 @@ class TraceStore:
         """Return the store in a folder.
 
         Args:
-            folder: Where it lies.
+            folder: Where it lies; a URL that fsspec understands opens a store that is read only.
             tools: The weakest origin of a tool definition that traces are given when they are
                 read: ``inferred`` from all calls in the store, ``known`` from the table of
                 clients, or ``recorded``, which leaves traces as they were stored.
@@ -87,18 +110,13 @@ class TraceStore:
         """
         if tools not in ("recorded", "known", "inferred"):
             raise InvalidOption(f"tools={tools!r}: recorded, known or inferred is needed")
-        place = LocalFolder(Path(folder))
-        if create and not place.path.exists():
-            place.make()
-        if not place.path.is_dir():
-            what = "is no folder" if place.path.exists() else "does not exist"
-            raise StoreError(f"the store {str(place)!r} {what}")
+        place = _place(os.fspath(folder), create=create)
         if not place.numbers():
-            others = [entry for entry in place.entries() if entry != "parts"]
+            # An importer makes the key of its pseudonyms before it adds anything.
+            others = [e for e in place.entries() if e not in (PARTS, "redaction.key")]
             if others:
-                raise StoreError(
-                    f"{str(place)!r} is no store: it holds {others[0]!r} and no manifest"
-                )
+                what = f"it holds {others[0]!r:.80} and no manifest"
+                raise StoreError(f"{str(place)!r} is no store: {what}")
             if not create and not place.is_made():
                 raise StoreError(f"{str(place)!r} is no store: it is empty")
             place.make()
@@ -151,14 +169,18 @@ class TraceStore:
         """
         manifest = self._present()
         self._index.follow(manifest)
+        known = self._found(trace_id, manifest)
+        partition = self._index.partition(known.spot.partition)
+        found = read_traces(self._folder, partition, [known.spot.row])
+        return self._completed(next(found)[1], manifest)
+
+    def _found(self, trace_id: str, manifest: Manifest) -> Known:
         known = self._index.find(trace_id)
         if known is None:
             known = self._index.find(self._only_id(trace_id, manifest))
         if known is None:
             raise StoreError(f"no trace {trace_id!r:.80} in the store {str(self._folder)!r}")
-        partition = self._index.partition(known.spot.partition)
-        found = read_traces(self._folder, partition, [known.spot.row])
-        return self._completed(next(found)[1], manifest)
+        return known
 
     def _only_id(self, prefix: str, manifest: Manifest) -> str:
         quoted = prefix.replace("'", "''").replace("\0", "")
@@ -233,6 +255,72 @@ class TraceStore:
             memory_mb=memory_mb,
             most_rows=most_rows,
         )
+
+    def index(self, *, processes: int = 1) -> IndexSummary:
+        """Derive the features of partitions that lack them, or whose features are out of date.
+
+        Adding traces derives none, as that takes longer than all else; the view `features` needs
+        them for all partitions. A message of 40 or more characters that stands word for word in
+        three or more sessions is taken for a harness's from then on.
+
+        Args:
+            processes: How many share the work, a partition each.
+
+        Raises:
+            StoreError: The folder cannot be written to, or is damaged.
+        """
+        return index_store(self._folder, processes=processes)
+
+    def remove(self, ids: Iterable[str]) -> int:
+        """Take traces out; their bytes go with `compact`, an hour later.
+
+        Args:
+            ids: Whole ids, or beginnings that only one trace's id has.
+
+        Returns:
+            How many were taken out.
+
+        Raises:
+            StoreError: One of them is not there, or not the only one; then none is taken out.
+        """
+        manifest = self._present()
+        self._index.follow(manifest)
+        whole = [self._found(name, manifest).member.trace_id for name in ids]
+        with self._folder.writing():
+            return remove_traces(self._folder, self._index, whole)
+
+    def prune(self, older_than: timedelta | datetime) -> PruneSummary:
+        """Take out traces that ended, or at least started, before a time.
+
+        Args:
+            older_than: An age, or an aware time. A trace without any time stays.
+
+        Raises:
+            InvalidOption: A time without a zone.
+            StoreError: The folder cannot be written to, or is damaged.
+        """
+        with self._folder.writing():
+            return prune_traces(self._folder, self._index, older_than)
+
+    def compact(self, *, grace: timedelta = GRACE) -> CompactSummary:
+        """Merge small partitions, leave removed rows behind, and clear away what nobody needs.
+
+        Args:
+            grace: How long files stay that only a manifest of the past names, so that whoever
+                reads meanwhile is not disturbed.
+
+        Raises:
+            StoreError: The folder cannot be written to, or is damaged.
+        """
+        return compact_store(self._folder, grace=grace)
+
+    def files(self) -> list[DataFile]:
+        """Return the files that make up the store now, for other programs to read."""
+        return data_files(self._folder, self._present())
+
+    def summaries(self) -> list[SourceSummary]:
+        """Return the store's traces counted by collector and agent."""
+        return summaries(self._folder, self._present())
 
     def _present(self) -> Manifest:
         return present(self._folder).manifest
