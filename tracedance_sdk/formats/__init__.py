@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tracedance_sdk._lazy import lazy_face
 
 if TYPE_CHECKING:
+    from tracedance_sdk.formats.anthropic_messages import traces_from_anthropic
     from tracedance_sdk.formats.atif import traces_from_atif
     from tracedance_sdk.formats.atif_writing import write_atif
     from tracedance_sdk.formats.collecting import (
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         written_tools,
     )
     from tracedance_sdk.formats.openai_reading import Conversation, ResultMark, read_messages
+    from tracedance_sdk.formats.openai_responses import traces_from_responses
     from tracedance_sdk.formats.openai_tools import tools_from_chat
     from tracedance_sdk.formats.openai_writing import write_messages
     from tracedance_sdk.formats.opening import Document, documents, read_document, read_head
@@ -132,7 +134,9 @@ __all__ = [
     "trace_from_messages",
     "trace_from_traceeval",
     "traceeval_from_trace",
+    "traces_from_anthropic",
     "traces_from_atif",
+    "traces_from_responses",
     "write_atif",
     "write_messages",
     "written_tools",
@@ -141,6 +145,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_face(
     __name__,
     {
+        "anthropic_messages": ("traces_from_anthropic",),
         "atif": ("traces_from_atif",),
         "atif_writing": ("write_atif",),
         "collecting": (
@@ -165,6 +170,7 @@ __getattr__, __dir__ = lazy_face(
             "written_tools",
         ),
         "openai_reading": ("Conversation", "ResultMark", "read_messages"),
+        "openai_responses": ("traces_from_responses",),
         "openai_tools": ("tools_from_chat",),
         "openai_writing": ("write_messages",),
         "opening": ("Document", "documents", "read_document", "read_head"),
