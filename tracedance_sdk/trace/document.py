@@ -148,12 +148,16 @@ def path_text(location: tuple[int | str, ...]) -> str:
 
 
 def _order_problems(trace: Trace) -> list[Problem]:
+    turns = trace.turns
+    indexes = [turn.index for turn in turns]
+    calls = [call.index for turn in turns if turn.calls for call in turn.calls]
+    if indexes == list(range(len(indexes))) and calls == list(range(len(calls))):
+        return []
     expected = 0
-    for position, turn in enumerate(trace.turns):
+    for position, turn in enumerate(turns):
         if turn.index != position:
-            return [
-                Problem(f"turn index {turn.index}, expected {position}", f"$.turns[{position}]")
-            ]
+            what = f"turn index {turn.index}, expected {position}"
+            return [Problem(what, f"$.turns[{position}]")]
         for place, call in enumerate(turn.calls):
             if call.index != expected:
                 where = f"$.turns[{position}].calls[{place}]"
