@@ -7,7 +7,7 @@ were met on the way.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
@@ -79,9 +79,13 @@ class Transcript:
         """The turns so far, as fields of `Turn`; those of their calls under ``calls``."""
         self.answered: dict[str, Any] | None = None
         """The call that the last answer was added to; None at the start."""
-        self._waiting: defaultdict[str, list[tuple[int, dict[str, Any]]]] = defaultdict(list)
+        self._waiting: defaultdict[str, list[tuple[int, deque[dict[str, Any]]]]]
+        self._waiting = defaultdict(list)
+        """Calls by id, those of one turn together; some may have their results already."""
         self._latest: list[dict[str, Any]] = []
         """The calls of the last turn that has any."""
+        self._answered = 0
+        """How many of them, from the first, have their results."""
         self._count = 0
         self._notes: dict[str, tuple[int, list[str]]] = {}
 
@@ -161,8 +165,12 @@ class Transcript:
         self._count += 1
         if not last["calls"]:
             self._latest = last["calls"]
+            self._answered = 0
         last["calls"].append(call)
-        self._waiting[call["id"]].append((len(self.turns), call))
+        groups = self._waiting[call["id"]]
+        if not groups or groups[-1][0] != len(self.turns):
+            groups.append((len(self.turns), deque()))
+        groups[-1][1].append(call)
         return call
 
     def answer(
@@ -193,7 +201,7 @@ class Transcript:
         Returns:
             The result's fields, which may be amended until `trace` is called.
         """
-        call = self._asked(call_id) if call_id else None
+        call = self._first_waiting(call_id) if call_id else None
         if call is not None:
             call.setdefault("bound_by", "id")
         elif name is not None or not call_id:
@@ -211,22 +219,27 @@ class Transcript:
 
     def is_waiting(self, call_id: str) -> bool:
         """Whether a call of this id has no answer yet."""
-        return bool(self._waiting.get(call_id))
+        return self._first_waiting(call_id) is not None
 
-    def _asked(self, call_id: str) -> dict[str, Any] | None:
-        waiting = self._waiting.get(call_id)
-        if not waiting:
-            return None
-        place = len(waiting) - 1
-        while place and waiting[place - 1][0] == waiting[-1][0]:
-            place -= 1
-        return waiting.pop(place)[1]
+    def _first_waiting(self, call_id: str) -> dict[str, Any] | None:
+        """Return the first call without a result of the latest turn with one of this id."""
+        groups = self._waiting.get(call_id)
+        while groups:
+            calls = groups[-1][1]
+            while calls and "result" in calls[0]:
+                calls.popleft()
+            if calls:
+                return calls[0]
+            groups.pop()
+        return None
 
     def _asked_in_order(self, name: str | None) -> dict[str, Any] | None:
-        for call in self._latest:
+        calls = self._latest
+        while self._answered < len(calls) and "result" in calls[self._answered]:
+            self._answered += 1
+        for place in range(self._answered, len(calls)):
+            call = calls[place]
             if "result" not in call and name in (None, call["name"]):
-                waiting = self._waiting[call["id"]]
-                waiting[:] = [entry for entry in waiting if entry[1] is not call]
                 call.setdefault("bound_by", "order")
                 return call
         return None
@@ -234,10 +247,10 @@ class Transcript:
     def _unasked(self, call_id: str | None, name: str | None) -> dict[str, Any]:
         last = self.last
         if last is None or not last.get("synthetic"):
-            self.say("assistant", origin="agent", synthetic=True)
+            last = self.say("assistant", origin="agent", synthetic=True)
         call = self.request(name or "unknown", call_id=call_id, bound_by="synthetic")
-        self._waiting[call["id"]].pop()
-        self.note("request_missing", self.place(call))
+        place = f"turns[{len(self.turns) - 1}].calls[{len(last['calls']) - 1}]"
+        self.note("request_missing", place)
         return call
 
     def place(self, call: Mapping[str, Any]) -> str:
