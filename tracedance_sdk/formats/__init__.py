@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         open_inspect_log,
     )
     from tracedance_sdk.formats.known_tools import KnownTool, ToolTable, tool_table
-    from tracedance_sdk.formats.message_pieces import Message, SeenCall, SeenResult
+    from tracedance_sdk.formats.message_pieces import Message, Piece, SeenCall, SeenResult
     from tracedance_sdk.formats.message_shapes import read_message
     from tracedance_sdk.formats.openai_chat import (
         messages_from_trace,
@@ -87,6 +87,7 @@ __all__ = [
     "Misfit",
     "OriginRules",
     "Outline",
+    "Piece",
     "Place",
     "RecordCollector",
     "ResultMark",
@@ -161,7 +162,7 @@ __getattr__, __dir__ = lazy_face(
         "inspect_log": ("trace_from_inspect",),
         "inspect_log_archive": ("InspectLog", "InspectSample", "open_inspect_log"),
         "known_tools": ("KnownTool", "ToolTable", "tool_table"),
-        "message_pieces": ("Message", "SeenCall", "SeenResult"),
+        "message_pieces": ("Message", "Piece", "SeenCall", "SeenResult"),
         "message_shapes": ("read_message",),
         "openai_chat": (
             "messages_from_trace",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.otel.assembly import assemble
     from tracedance_sdk.otel.disassembly import trace_records
     from tracedance_sdk.otel.evaluations import evaluation_event
+    from tracedance_sdk.otel.foreign import ForeignLog, ForeignSpan
     from tracedance_sdk.otel.messages import json_text, message_json, tool_definitions
     from tracedance_sdk.otel.names import (
         CALL_START,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         run_end_attributes,
         turn_attributes,
     )
+    from tracedance_sdk.otel.transport.files import is_binary, spans_of_document, spans_of_file
 
 __all__ = [
     "CALL_START",
@@ -61,10 +63,13 @@ __all__ = [
     "STATE_CHANGE",
     "TRACE_ID",
     "TURN",
+    "ForeignLog",
+    "ForeignSpan",
     "Recovery",
     "assemble",
     "call_attributes",
     "evaluation_event",
+    "is_binary",
     "json_text",
     "message_json",
     "readable_span",
@@ -72,6 +77,8 @@ __all__ = [
     "result_attributes",
     "run_attributes",
     "run_end_attributes",
+    "spans_of_document",
+    "spans_of_file",
     "tool_definitions",
     "trace_records",
     "turn_attributes",
@@ -83,6 +90,7 @@ __getattr__, __dir__ = lazy_face(
         "assembly": ("assemble",),
         "disassembly": ("trace_records",),
         "evaluations": ("evaluation_event",),
+        "foreign": ("ForeignLog", "ForeignSpan"),
         "messages": ("json_text", "message_json", "tool_definitions"),
         "names": (
             "CALL_START",
@@ -112,5 +120,6 @@ __getattr__, __dir__ = lazy_face(
             "run_end_attributes",
             "turn_attributes",
         ),
+        "transport.files": ("is_binary", "spans_of_document", "spans_of_file"),
     },
 )

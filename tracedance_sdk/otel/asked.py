@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from tracedance_sdk.errors import InvalidJSON
-from tracedance_sdk.trace import UNKNOWN, Json, Request, bind, call_key, parse_json
+from tracedance_sdk.otel.dialects.decoding import literal
+from tracedance_sdk.trace import UNKNOWN, Json, call_key, parse_json
 
 
 @dataclass
@@ -24,11 +26,6 @@ class Asked:
     invented: bool = False
     order: int | None = None
     answered: bool = False
-
-    @property
-    def key(self) -> str:
-        """Canonical key of the call."""
-        return call_key(self.call["name"], self.call.get("arguments"))
 
 
 @dataclass
@@ -50,55 +47,119 @@ class Said:
         return {**self.turn, "index": index, "calls": calls}
 
 
-def open_request(said: Sequence[Said], call: dict[str, Any]) -> Asked | None:
-    """Find the request that an executed call answers, and note how it was found.
+class Requests:
+    """Finds the request that an execution or an answer belongs to, in constant time.
 
-    By id in any turn, the latest first; else by what it says, in the last turn, among requests
-    that do not have another id.
+    Whoever was found under one name is left in the queues under its others, and passed over there.
     """
-    given = call.get("id")
-    if given is not None:
-        for asked in _backwards(said):
-            if asked.order is None and not asked.invented and asked.call["id"] == given:
-                asked.call["bound_by"] = "id"
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, list[tuple[Said, deque[Asked]]]] = {}
+        self._unanswered: dict[str, deque[Asked]] = {}
+        self._last: Said | None = None
+        self._last_with_calls: Said | None = None
+        self._by_key: dict[tuple[str, bool], deque[Asked]] = {}
+        self._by_name: dict[tuple[str, bool], deque[Asked]] = {}
+        self._to_answer: dict[str | None, deque[Asked]] = {}
+
+    def opened(self, said: Said) -> None:
+        """Take a turn that has begun: only its requests can be found without an id."""
+        self._last = said
+        self._by_key, self._by_name = {}, {}
+
+    def add(self, said: Said, asked: Asked) -> None:
+        """Take a call of a turn, which need not be the last."""
+        said.calls.append(asked)
+        call_id, name = asked.call["id"], asked.call["name"]
+        if said is not self._last_with_calls:
+            self._last_with_calls, self._to_answer = said, {}
+        for word in (None, name):
+            self._to_answer.setdefault(word, deque()).append(asked)
+        self._unanswered.setdefault(call_id, deque()).append(asked)
+        if asked.order is not None:
+            return
+        if not asked.invented:
+            waiting = self._waiting.setdefault(call_id, [])
+            if not waiting or waiting[-1][0] is not said:
+                waiting.append((said, deque()))
+            waiting[-1][1].append(asked)
+        if said is self._last:
+            key = call_key(name, asked.call.get("arguments"))
+            for invented in {False, asked.invented}:
+                self._by_key.setdefault((key, invented), deque()).append(asked)
+                self._by_name.setdefault((name, invented), deque()).append(asked)
+
+    def executed(self, call: dict[str, Any]) -> Asked | None:
+        """Find the request that an executed call answers, and note how it was found.
+
+        By id in any turn, the latest first; else by what it says, in the last turn, among
+        requests that do not have another id.
+        """
+        given = call.get("id")
+        asked = None if given is None else self._by_id(given)
+        if asked is not None:
+            asked.call["bound_by"] = "id"
+            return asked
+        only_invented = given is not None
+        key = call_key(call["name"], call.get("arguments"))
+        asked = _first(self._by_key.get((key, only_invented)), _is_waiting)
+        if asked is not None:
+            asked.call["bound_by"] = "key"
+        else:
+            asked = _first(self._by_name.get((call["name"], only_invented)), _is_waiting)
+            if asked is None:
+                return None
+            asked.call["bound_by"] = "order"
+        if given is not None:
+            asked.call["id"] = given
+            self._unanswered.setdefault(given, deque()).append(asked)
+        return asked
+
+    def answered(self, call_id: object, name: str | None) -> Asked | None:
+        """Find the call that a result in a message belongs to: by id, in order when ids repeat.
+
+        Without an id it is the first unanswered call of the last turn that has one, of that name
+        where the message names the tool.
+        """
+        if isinstance(call_id, str) and call_id:
+            return _first(self._unanswered.get(call_id), _is_unanswered)
+        return _first(self._to_answer.get(name or None), _is_unanswered)
+
+    def _by_id(self, call_id: str) -> Asked | None:
+        waiting = self._waiting.get(call_id, [])
+        while waiting:
+            asked = _first(waiting[-1][1], _is_waiting)
+            if asked is not None:
                 return asked
-    last = said[-1].calls if said else []
-    free = [a for a in last if a.order is None and (a.invented or given is None)]
-    requests = [Request(None, asked.call["name"], asked.key) for asked in free]
-    key = call_key(call["name"], call.get("arguments"))
-    found = bind(requests, (), call_id=None, name=call["name"], key=key)
-    if found is None:
+            waiting.pop()
         return None
-    asked = free[found[0]]
-    asked.call["bound_by"] = found[1]
-    if given is not None:
-        asked.call["id"] = given
-    return asked
 
 
-def open_call(said: Sequence[Said], call_id: object) -> Asked | None:
-    """Find the call that a result in a message belongs to: by id, in order when ids repeat.
-
-    Without an id it is the first unanswered call of the last turn that has one.
-    """
-    if call_id:
-        calls = [a for item in said for a in item.calls if a.call["id"] == call_id]
-        return next((asked for asked in calls if not asked.answered), None)
-    for item in reversed(said):
-        if item.calls:
-            return next((asked for asked in item.calls if not asked.answered), None)
+def _first(queue: deque[Asked] | None, is_free: Callable[[Asked], bool]) -> Asked | None:
+    while queue:
+        if is_free(queue[0]):
+            return queue[0]
+        queue.popleft()
     return None
 
 
-def answer(asked: Asked, content: Json) -> bool:
+def _is_waiting(asked: Asked) -> bool:
+    return asked.order is None
+
+
+def _is_unanswered(asked: Asked) -> bool:
+    return not asked.answered
+
+
+def answer(asked: Asked, result: dict[str, Json]) -> bool:
     """Give a call the result a message brought; True when the call had none from its tool."""
     asked.answered = True
-    result = asked.call.get("result")
-    if result is None:
-        asked.call["result"] = {"ok": None, "content": content}
+    known = asked.call.get("result")
+    if known is None:
+        asked.call["result"] = result
         return True
-    if "content" not in result and result.get("ok") is not False:
-        result["content"] = content
+    if "content" not in known and "content" in result and not known.get("interrupted"):
+        known["content"] = result["content"]
         return True
     return False
 
@@ -106,18 +167,19 @@ def answer(asked: Asked, content: Json) -> bool:
 def read_arguments(arguments: Json) -> dict[str, Json]:
     """Return the fields of a call that say its arguments; JSON text is parsed.
 
-    Text that is no JSON is kept as it was written, and the arguments are unknown.
+    The text of a Python literal is read, too, and kept as it was written. Any other text that is no
+    JSON is only kept, and the arguments are unknown.
     """
     if arguments is UNKNOWN:
         return {}
     if not isinstance(arguments, str):
         return {"arguments": arguments}
     try:
-        return {"arguments": parse_json(arguments or "{}", where="arguments")}
+        found = parse_json(arguments or "{}", where="arguments")
+        if isinstance(found, str):
+            found = parse_json(found or "{}", where="arguments")
     except InvalidJSON:
-        return {"raw_arguments": arguments}
-
-
-def _backwards(said: Sequence[Said]) -> Iterator[Asked]:
-    for item in reversed(said):
-        yield from item.calls
+        read = literal(arguments)
+        raw: dict[str, Json] = {"raw_arguments": arguments}
+        return raw if read is UNKNOWN else {"arguments": read, **raw}
+    return {"arguments": found}

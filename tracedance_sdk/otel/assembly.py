@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
 
 from tracedance_sdk.journal import EvidenceRecord, JournalContents
 from tracedance_sdk.otel import names
-from tracedance_sdk.otel.conventional import conventional_run
+from tracedance_sdk.otel.asked import Asked
+from tracedance_sdk.otel.conventional import RunReader
 from tracedance_sdk.otel.damage import Damage
+from tracedance_sdk.otel.foreign import ForeignLog, ForeignSpan
 from tracedance_sdk.otel.own import Reading, own_run
-from tracedance_sdk.otel.tree import Run, runs
-from tracedance_sdk.otel.values import Values
-from tracedance_sdk.trace import Fidelity, Note, Trace, assess, build, imported_trace_id
+from tracedance_sdk.otel.tree import Key, Run, runs
+from tracedance_sdk.otel.values import Values, text_of
+from tracedance_sdk.otel.wrappers import without_wrappers
+from tracedance_sdk.trace import (
+    Fidelity,
+    Note,
+    Source,
+    Trace,
+    assess,
+    build,
+    imported_trace_id,
+    plain,
+)
 
 _OWN: Final = frozenset({names.CALL_INDEX, names.TURN_INDEX})
 
 
 def assemble(
-    records: Iterable[EvidenceRecord], *, blobs: Callable[[str], bytes | None] | None = None
+    records: Iterable[EvidenceRecord | ForeignSpan | ForeignLog],
+    *,
+    blobs: Callable[[str], bytes | None] | None = None,
+    source: Source | None = None,
 ) -> list[Trace]:
     """Return the traces that the records tell of, by start.
 
@@ -32,29 +47,68 @@ def assemble(
         blobs: Returns a large value by its digest, such as `JournalContents.get_blob`. A stub
             that is a whole value is resolved where its blob is at hand.
 
+        source: Where traces of other programs' spans say that they come from, but for the ids.
+
     Raises:
         InvalidTrace: Records of ours that hold what no trace may.
     """
     found = runs(records)
     damage = Damage(records) if isinstance(records, JournalContents) else None
-    return traces_of(found, blobs=blobs, damage=damage)
+    return traces_of(found, blobs=blobs, damage=damage, source=source)
 
 
 def traces_of(
-    found: list[Run], *, blobs: Callable[[str], bytes | None] | None, damage: Damage | None
+    found: list[Run],
+    *,
+    blobs: Callable[[str], bytes | None] | None,
+    damage: Damage | None,
+    source: Source | None = None,
 ) -> list[Trace]:
     """Return the traces of runs; see `assemble`."""
     values = Values(blobs)
+    found, workflows = without_wrappers(found)
     ids = {run.key: _trace_id(run) for run in found}
-    readings = [
-        own_run(run, values) if _is_own(run) else conventional_run(run, values, ids)
-        for run in found
-    ]
+    readings: list[Reading | None] = []
+    calls: dict[Key, Asked] = {}
+    for run in found:
+        if _is_own(run):
+            readings.append(own_run(run, values))
+            continue
+        reader = RunReader(run, values, ids)
+        readings.append(reader.read())
+        calls.update(reader.calls)
+    for run, reading in zip(found, readings, strict=True):
+        if reading is not None and not _is_own(run):
+            if source is not None:
+                native_id = "/".join(text for text in run.key if text)
+                reading.document["source"] = {**plain(source), "native_id": native_id}
+            _link(reading.document, run, ids=ids, calls=calls, workflow=workflows.get(run.key))
     return [
         _trace(reading, () if damage is None else damage.notes(run))
         for run, reading in zip(found, readings, strict=True)
         if reading is not None
     ]
+
+
+def _link(
+    document: dict[str, Any],
+    run: Run,
+    *,
+    ids: Mapping[Key, str],
+    calls: Mapping[Key, Asked],
+    workflow: str | None,
+) -> None:
+    """Say of which run and call a run is part."""
+    if workflow is not None:
+        document["metadata"] = {**document.get("metadata", {}), "workflow": workflow}
+    if run.caller is None or run.caller not in ids:
+        return
+    enclosing = run.enclosing
+    asked = None if enclosing is None else calls.get(enclosing.key)
+    call_id = None if asked is None else asked.call["id"]
+    if call_id is None and enclosing is not None:
+        call_id = text_of(enclosing.attributes.get(names.TOOL_CALL_ID))
+    document["parent"] = {"trace_id": ids[run.caller], "call_id": call_id}
 
 
 def _is_own(run: Run) -> bool:

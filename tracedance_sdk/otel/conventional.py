@@ -1,123 +1,317 @@
-"""A run that another program wrote by the GenAI conventions, read as the document of a trace."""
+"""A run that another program wrote, in whatever dialect, read as the document of a trace."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
+from tracedance_sdk.formats import Message
 from tracedance_sdk.otel import names
-from tracedance_sdk.otel.asked import read_arguments
+from tracedance_sdk.otel.asked import Asked, read_arguments
 from tracedance_sdk.otel.calls import span_duration_ms
 from tracedance_sdk.otel.conversation import Conversation
-from tracedance_sdk.otel.messages import instructions_text, read_definitions
+from tracedance_sdk.otel.messages import read_definitions
+from tracedance_sdk.otel.model_calls import (
+    ModelCall,
+    model_calls,
+    model_facts,
+    moment,
+    span_rest,
+    turn_facts,
+    usage,
+)
 from tracedance_sdk.otel.own import Reading
-from tracedance_sdk.otel.spans import read_settings, read_usage
-from tracedance_sdk.otel.times import iso_time
 from tracedance_sdk.otel.tree import Key, Node, Run
 from tracedance_sdk.otel.values import Values, text_of
 from tracedance_sdk.trace import UNKNOWN, Json, Note, note
 
+_MOST_NAMES: Final = 50
+_UNNAMED_SERVICE: Final = "unknown_service"
 
-def conventional_run(run: Run, values: Values, ids: Mapping[Key, str]) -> Reading | None:
-    """Read a run from conventional spans.
+
+class RunReader:
+    """Reads one run from conventional facts.
 
     Args:
         run: The run.
-        values: Reads attributes.
+        values: Resolves large values.
         ids: Of the trace that each run gives.
 
-    Returns:
-        None when no span in it is of a model, a tool or an agent.
+    Attributes:
+        calls: The calls that were executed, by the key of their span.
     """
-    models = [node for node in run.nodes if _is(node, *names.INFERENCE)]
-    tools = [node for node in run.nodes if _is(node, names.EXECUTE_TOOL)]
-    if run.root is None and not models and not tools:
-        return None
-    known = {node.key: node for node in run.nodes}
-    models = [node for node in models if _around(node, known, *names.INFERENCE) is None]
-    course = Conversation(ids[run.key], values)
-    _listen(course, run.root, values, names.INPUT_MESSAGES)
-    spoken = 0
-    for node in sorted([*models, *tools], key=lambda node: (node.start_ns, node.key)):
-        if _is(node, names.EXECUTE_TOOL):
-            if not _repeats(node, known, values):
-                course.execute(_call(node, known, values))
-            continue
-        _listen(course, node, values, names.INPUT_MESSAGES)
-        output = values.read(node.attributes.get(names.OUTPUT_MESSAGES))
-        spoken += output is not UNKNOWN
-        course.reply(output, _model_facts(node))
-    course.conclude(_attribute(run.root, names.OUTPUT_MESSAGES, values))
-    sources = [*([run.root] if run.root else []), *models]
-    document = _head(run, ids) | _instructions(sources, course, values)
-    document["turns"] = course.documents()
-    return Reading(document, _notes(course, silent=len(models) - spoken))
 
+    def __init__(self, run: Run, values: Values, ids: Mapping[Key, str]) -> None:
+        self.calls: dict[Key, Asked] = {}
+        self._run = run
+        self._values = values
+        self._ids = ids
+        self._models = model_calls(run)
+        self._tools = [node for node in run.nodes if node.is_tool]
+        self._course = Conversation(ids[run.key], values)
+        self._is_usage_told = False
+        self._known = {node.key: node for node in run.nodes}
 
-def _is(node: Node, *operations: str) -> bool:
-    return node.attributes.get(names.OPERATION) in operations
+    def read(self) -> Reading | None:
+        """Return the run's document; None when no span in it is of a model, a tool or an agent."""
+        run, course = self._run, self._course
+        if run.root is None and not self._models and not self._tools:
+            return None
+        is_told = any(_messages(m.attributes, names.INPUT_MESSAGES) for m in self._models)
+        if run.root is not None and not is_told:
+            course.hear(_messages(run.root.attributes, names.INPUT_MESSAGES))
+        is_script = run.root is not None and not self._models and self._tells_calls(run.root)
+        if run.root is not None and is_script:
+            self._conclude(run.root, is_told=is_told)
+        spoken = 0
+        for step in self._steps():
+            if isinstance(step, Node):
+                self._execute(step)
+            else:
+                course.hear(_messages(step.attributes, names.INPUT_MESSAGES))
+                spoken += self._reply(step)
+        if run.root is not None and not is_script and spoken < max(len(self._models), 1):
+            self._conclude(run.root, is_told=is_told)
+        document = self._head() | self._instructions()
+        document["turns"] = course.documents()
+        return Reading(document, self._notes(silent=len(self._models) - spoken))
 
+    def _steps(self) -> list[Node | ModelCall]:
+        steps: list[tuple[int, Key, Node | ModelCall]] = [
+            (call.node.start_ns, call.node.key, call) for call in self._models
+        ]
+        steps += [(node.start_ns, node.key, node) for node in self._tools]
+        return [step for _, _, step in sorted(steps, key=lambda item: item[:2])]
 
-def _around(node: Node, known: Mapping[Key, Node], *operations: str) -> Node | None:
-    """Return the nearest span of these operations around a span, in the same run."""
-    seen = {node.key}
-    while node.parent is not None and node.parent in known and node.parent not in seen:
-        seen.add(node.parent)
-        node = known[node.parent]
-        if _is(node, *operations):
-            return node
-    return None
+    def _reply(self, call: ModelCall) -> bool:
+        choices = _messages(call.attributes, names.OUTPUT_MESSAGES)
+        first, others = _first_choice(choices)
+        facts = model_facts(call)
+        if others:
+            facts["other_choices"] = [message.text for message in others]
+        self._course.reply(first, facts)
+        return names.OUTPUT_MESSAGES in call.attributes
 
+    def _tells_calls(self, root: Node) -> bool:
+        """Whether a run's own words say what it asked for, as requests for its tools' spans."""
+        return any(message.calls for message in _messages(root.attributes, names.OUTPUT_MESSAGES))
 
-def _listen(course: Conversation, node: Node | None, values: Values, key: str) -> None:
-    course.hear(_attribute(node, key, values))
+    def _conclude(self, root: Node, *, is_told: bool) -> None:
+        """Take what only the run as a whole tells."""
+        course = self._course
+        whole = _messages(root.attributes, names.CONVERSATION)
+        if whole and not is_told:
+            course.hear(whole)
+        said = _joined(_messages(root.attributes, names.OUTPUT_MESSAGES))
+        is_one = len(said) == 1 and not self._models
+        facts = turn_facts(root.attributes) if is_one else {}
+        self._is_usage_told = is_one
+        course.conclude(said, {k: v for k, v in facts.items() if v is not None})
 
+    def _execute(self, node: Node) -> None:
+        outer = self._outer(node)
+        if outer is not None and _repeats(node, outer):
+            self.calls[node.key] = self.calls[outer.key]
+            _complete(self.calls[outer.key], node)
+            return
+        call = self._call(node)
+        if outer is not None:
+            call["requested_by"] = "tool"
+            call["parent_call_id"] = self.calls[outer.key].call["id"]
+        self.calls[node.key] = self._course.execute(call)
 
-def _attribute(node: Node | None, key: str, values: Values) -> Json:
-    return UNKNOWN if node is None else values.read_or_text(node.attributes.get(key))
+    def _outer(self, node: Node) -> Node | None:
+        """Return the tool around a tool, in the same run and already read."""
+        around = None if node.parent is None else self._run.around.get(node.parent)
+        key = None if around is None else around.tool
+        return self._known[key] if key in self._known and key in self.calls else None
 
-
-def _repeats(node: Node, known: Mapping[Key, Node], values: Values) -> bool:
-    """Whether a tool span tells of the call that the span around it tells of already."""
-    outer = _around(node, known, names.EXECUTE_TOOL)
-    if outer is None or _tool_name(outer) != _tool_name(node):
-        return False
-    mine, theirs = (n.attributes.get(names.TOOL_CALL_ID) for n in (node, outer))
-    if mine and theirs:
-        return mine == theirs
-    arguments = _attribute(node, names.TOOL_ARGUMENTS, values)
-    return bool(arguments == _attribute(outer, names.TOOL_ARGUMENTS, values))
-
-
-def _tool_name(node: Node) -> str:
-    named = text_of(node.attributes.get(names.TOOL_NAME))
-    return named or node.name.removeprefix(names.EXECUTE_TOOL).strip() or node.name
-
-
-def _call(node: Node, known: Mapping[Key, Node], values: Values) -> dict[str, Any]:
-    attributes = node.attributes
-    outer = _around(node, known, names.EXECUTE_TOOL)
-    call: dict[str, Any] = {
-        "id": text_of(attributes.get(names.TOOL_CALL_ID)),
-        "name": _tool_name(node),
-        "started_at": iso_time(node.start_ns),
-        **read_arguments(_attribute(node, names.TOOL_ARGUMENTS, values)),
-    }
-    if node.end_ns is None:
-        call["result"] = {"ok": None, "interrupted": True}
+    def _call(self, node: Node) -> dict[str, Any]:
+        attributes = node.attributes
+        arguments = self._values.resolved(attributes.get(names.TOOL_ARGUMENTS, UNKNOWN))
+        call: dict[str, Any] = {
+            "id": text_of(attributes.get(names.TOOL_CALL_ID)),
+            "name": text_of(attributes.get(names.TOOL_NAME)) or node.name,
+            "started_at": moment(node.start_ns),
+            **read_arguments(arguments),
+            "otel": {"spans": [span_rest(node)]},
+        }
+        if node.end_ns is None:
+            call["result"] = {"ok": None, "interrupted": True}
+            return call
+        if node.start_ns:
+            call["duration_ms"] = span_duration_ms(node.start_ns, node.end_ns)
+        call["result"] = _result(node, self._values)
         return call
-    call["duration_ms"] = span_duration_ms(node.start_ns, node.end_ns)
-    call["result"] = _result(node, values)
-    if outer is not None:
-        call["requested_by"] = "tool"
-        call["parent_call_id"] = text_of(outer.attributes.get(names.TOOL_CALL_ID))
-    return call
+
+    def _head(self) -> dict[str, Any]:
+        """Return the document of a run without what was said and done in it."""
+        run = self._run
+        nodes = [*([run.root] if run.root else []), *run.nodes]
+        trace_id, span_id = run.key
+        head: dict[str, Any] = {
+            "id": self._ids[run.key],
+            "otel": {"trace_id": trace_id, "root_span_id": span_id or nodes[0].key[1]},
+            "agent": _agent(nodes),
+        }
+        starts = [node.start_ns for node in nodes if node.start_ns]
+        ends = [node.end_ns for node in nodes if node.end_ns is not None]
+        if starts:
+            head["started_at"] = moment(min(starts))
+        if ends:
+            head["ended_at"] = moment(max(ends))
+        session = _first(nodes, names.CONVERSATION_ID)
+        if session is not None:
+            head["session_id"] = session
+        if run.root is not None:
+            failure = _failure(run.root)
+            head["outcome"] = {"ended": failure is None and run.root.end_ns is not None}
+            if failure is not None:
+                head["outcome"]["error"] = failure
+        head["metadata"] = self._metadata(nodes)
+        return head
+
+    def _metadata(self, nodes: Sequence[Node]) -> dict[str, Json]:
+        run = self._run
+        found: dict[str, Json] = {}
+        root = None if run.root is None else run.root.attributes
+        if root is not None and not self._models and not self._is_usage_told:
+            found["usage"] = usage(root)
+        grades = [grade for node in nodes if node.facts for grade in node.facts.annotations]
+        found["annotations"] = grades
+        for key, name in (("user_id", names.USER_ID), ("tags", names.TAGS)):
+            found[key] = next((n.attributes[name] for n in nodes if name in n.attributes), None)
+        if root is not None:
+            found["user_metadata"] = root.get(names.USER_METADATA)
+        found["otel"] = {
+            key: value
+            for key, value in (
+                ("resource", dict(nodes[0].facts.resource) if nodes[0].facts else {}),
+                ("root", span_rest(run.root) if run.root is not None else {}),
+                ("steps", [_other_step(n) for n in nodes if n.facts and n.facts.kind == "other"]),
+                ("structure", _structure(run.nodes)),
+            )
+            if value
+        }
+        return {key: value for key, value in found.items() if value}
+
+    def _instructions(self) -> dict[str, Json]:
+        """Return what the model was told beforehand: from the first span that says it."""
+        found: dict[str, Json] = {}
+        if self._course.system_prompt is not None:
+            found["system_prompt"] = self._course.system_prompt
+        tools: dict[str, Json] = {}
+        root = [self._run.root.attributes] if self._run.root else []
+        for attributes in (*root, *(model.attributes for model in self._models)):
+            text = text_of(attributes.get(names.SYSTEM_INSTRUCTIONS))
+            if text is not None:
+                found.setdefault("system_prompt", text)
+            listed: Any = attributes.get(names.TOOL_DEFINITIONS)
+            for tool in read_definitions(listed, ours=False):
+                tools.setdefault(tool["name"], tool)
+        if tools:
+            found["tools"] = list(tools.values())
+        return found
+
+    def _is_gathered(self) -> bool:
+        """Whether spans without anything around them that is at hand were taken for one run."""
+        if self._run.root is not None or self._run.enclosing is not None:
+            return False
+        return len({self._run.around[node.key].top for node in self._run.nodes}) > 1
+
+    def _notes(self, *, silent: int) -> list[Note]:
+        course = self._course
+        steps = [node.facts for node in (self._run.root, *self._run.nodes) if node and node.facts]
+        redacted = course.redacted + sum(facts.redacted for facts in steps)
+        unread = [f"{key}" for facts in steps for key in facts.unread]
+        notes: list[Note] = []
+        for kind, count in (
+            ("content_off", silent + redacted),
+            ("boundary_guessed", course.rewritten + self._is_gathered()),
+            ("record_lost", course.unclaimed),
+        ):
+            if count:
+                notes.append(note(kind, count=count))
+        if unread:
+            notes.append(note("result_truncated", unread))
+        recovered = {id(asked) for asked in course.recovered}
+        places = [
+            f"turns[{index}].calls[{place}]"
+            for index, said in enumerate(course.said)
+            for place, asked in enumerate(said.ordered() if recovered else ())
+            if id(asked) in recovered
+        ]
+        if places:
+            notes.append(note("result_recovered", places))
+        return notes
+
+
+def _messages(attributes: Mapping[str, Any], key: str) -> list[Message]:
+    found = attributes.get(key)
+    return found if isinstance(found, list) else []
+
+
+def _first_choice(messages: list[Message]) -> tuple[list[Message], list[Message]]:
+    """Return what a model said as one message, and its other choices.
+
+    Messages that each have a finish reason are choices; others are pieces of one answer.
+    """
+    reasons = sum("finish_reason" in (message.extra or {}) for message in messages)
+    if len(messages) > 1 and reasons > 1:
+        return messages[:1], messages[1:]
+    if len(messages) < 2:
+        return messages, []
+    pieces = tuple(piece for message in messages for piece in message.pieces)
+    extra = {k: v for message in messages for k, v in (message.extra or {}).items()}
+    return [messages[0]._replace(pieces=pieces, extra=extra or None)], []
+
+
+def _joined(messages: list[Message]) -> list[Message]:
+    """Join an agent's words with those before them, up to where it asked for something."""
+    found: list[Message] = []
+    for message in messages:
+        last = found[-1] if found else None
+        follows = last is not None and last.speaker == message.speaker == "assistant"
+        if last is None or not follows or (last.calls and not message.calls):
+            found.append(message)
+        else:
+            found[-1] = last._replace(
+                pieces=(*last.pieces, *message.pieces),
+                extra={**(last.extra or {}), **(message.extra or {})} or None,
+            )
+    return found
+
+
+def _repeats(node: Node, outer: Node) -> bool:
+    """Whether a tool span tells of the call that the span around it tells of already."""
+    mine, theirs = (n.attributes for n in (node, outer))
+    if mine.get(names.TOOL_NAME) != theirs.get(names.TOOL_NAME):
+        return False
+    ids = [text_of(attributes.get(names.TOOL_CALL_ID)) for attributes in (mine, theirs)]
+    if all(ids):
+        return ids[0] == ids[1]
+    arguments = [attributes.get(names.TOOL_ARGUMENTS) for attributes in (mine, theirs)]
+    return arguments[0] == arguments[1]
+
+
+def _complete(asked: Asked, node: Node) -> None:
+    """Add what an inner span says of a call to what the outer one said."""
+    asked.call["otel"]["spans"].append(span_rest(node))
+    result = asked.call.get("result")
+    content: Json = node.attributes.get(names.TOOL_RESULT, UNKNOWN)
+    failure = _failure(node)
+    if isinstance(result, dict):
+        if "content" not in result and content is not UNKNOWN:
+            result["content"] = content
+        if failure is not None and "error" not in result:
+            result.update(ok=False, error=failure)
 
 
 def _result(node: Node, values: Values) -> dict[str, Json]:
     failure = _failure(node)
     result: dict[str, Json] = {"ok": failure is None}
-    content = _attribute(node, names.TOOL_RESULT, values)
+    content = values.resolved(node.attributes.get(names.TOOL_RESULT, UNKNOWN))
     if content is not UNKNOWN:
         result["content"] = content
     if failure is not None:
@@ -129,97 +323,41 @@ def _result(node: Node, values: Values) -> dict[str, Json]:
 
 
 def _failure(node: Node) -> dict[str, Json] | None:
-    kind = text_of(node.attributes.get(names.ERROR_TYPE))
-    if node.error is None and kind is None:
+    if node.error is None:
         return None
-    return {"type": kind or "_OTHER", "message": node.error or ""}
+    kind = text_of(node.attributes.get(names.ERROR_TYPE))
+    message = text_of(node.attributes.get(names.ERROR_MESSAGE))
+    return {"type": kind or "_OTHER", "message": message or node.error}
 
 
-def _model_facts(node: Node) -> dict[str, Any]:
-    attributes = node.attributes
-    answering = text_of(attributes.get(names.RESPONSE_MODEL))
-    reasons = attributes.get(names.FINISH_REASONS)
-    reason = reasons[0] if isinstance(reasons, (tuple, list)) and reasons else None
-    facts = {
-        "model": answering or text_of(attributes.get(names.REQUEST_MODEL)),
-        "finish_reason": text_of(reason),
-        "usage": read_usage(attributes) or None,
-        "settings": read_settings(attributes) or None,
-        "started_at": iso_time(node.start_ns),
-        "ended_at": None if node.end_ns is None else iso_time(node.end_ns),
-    }
-    return {name: value for name, value in facts.items() if value is not None}
-
-
-def _head(run: Run, ids: Mapping[Key, str]) -> dict[str, Any]:
-    """Return the document of a run without what was said and done in it."""
-    trace_id, span_id = run.key
-    nodes = [*([run.root] if run.root else []), *run.nodes]
-    head: dict[str, Any] = {
-        "id": ids[run.key],
-        "otel": {"trace_id": trace_id, "root_span_id": span_id},
-        "started_at": iso_time(min(node.start_ns for node in nodes)),
-    }
-    ends = [node.end_ns for node in nodes if node.end_ns is not None]
-    if ends:
-        head["ended_at"] = iso_time(max(ends))
-    sessions = (text_of(node.attributes.get(names.CONVERSATION_ID)) for node in nodes)
-    session = next((item for item in sessions if item is not None), None)
-    if session is not None:
-        head["session_id"] = session
-    agent = {
+def _agent(nodes: Sequence[Node]) -> dict[str, str]:
+    """Return who ran: named by the run, by a step of it, or else by the service."""
+    found = {
         field: text
         for field, key in (("name", names.AGENT_NAME), ("version", names.AGENT_VERSION))
-        for node in reversed(nodes)
-        if (text := text_of(node.attributes.get(key))) is not None
+        if (text := _first(nodes, key)) is not None
     }
-    if agent:
-        head["agent"] = agent
-    if run.root is not None:
-        failure = _failure(run.root)
-        head["outcome"] = {"ended": failure is None and run.root.end_ns is not None}
-        if failure is not None:
-            head["outcome"]["error"] = failure
-    if run.caller is not None:
-        calls = (text_of(node.attributes.get(names.TOOL_CALL_ID)) for node in run.enclosing)
-        call_id = next((call for call in calls if call is not None), None)
-        head["parent"] = {"trace_id": ids[run.caller], "call_id": call_id}
-    return head
-
-
-def _instructions(sources: list[Node], course: Conversation, values: Values) -> dict[str, Json]:
-    """Return what the model was told beforehand: from the first span that says it."""
-    found: dict[str, Json] = {}
-    if course.system_prompt is not None:
-        found["system_prompt"] = course.system_prompt
-    tools: dict[str, Json] = {}
-    for node in sources:
-        text = instructions_text(_attribute(node, names.SYSTEM_INSTRUCTIONS, values))
-        if text is not None:
-            found.setdefault("system_prompt", text)
-        listed = _attribute(node, names.TOOL_DEFINITIONS, values)
-        for tool in read_definitions(listed, ours=False):
-            tools.setdefault(tool["name"], tool)
-    if tools:
-        found["tools"] = list(tools.values())
+    if "name" not in found:
+        for node in nodes:
+            service = node.facts.resource.get("service.name") if node.facts else None
+            if isinstance(service, str) and service and not service.startswith(_UNNAMED_SERVICE):
+                return {**found, "name": service}
     return found
 
 
-def _notes(course: Conversation, *, silent: int) -> list[Note]:
-    notes: list[Note] = []
-    if silent:
-        notes.append(note("content_off", count=silent))
-    if course.rewritten:
-        notes.append(note("boundary_guessed", count=course.rewritten))
-    if course.unclaimed:
-        notes.append(note("record_lost", count=course.unclaimed))
-    recovered = {id(asked) for asked in course.recovered}
-    places = [
-        f"turns[{index}].calls[{place}]"
-        for index, said in enumerate(course.said)
-        for place, asked in enumerate(said.ordered())
-        if id(asked) in recovered
-    ]
-    if places:
-        notes.append(note("result_recovered", places))
-    return notes
+def _first(nodes: Sequence[Node], key: str) -> str | None:
+    texts = (text_of(node.attributes.get(key)) for node in nodes)
+    return next((text for text in texts if text is not None), None)
+
+
+def _other_step(node: Node) -> dict[str, Json]:
+    found = {**span_rest(node), "started_at": moment(node.start_ns)}
+    return {**found, "ended_at": moment(node.end_ns)} if node.end_ns else found
+
+
+def _structure(nodes: Sequence[Node]) -> dict[str, Json]:
+    """Return how many spans of each name are no step: web requests, wrappers, turns of a loop."""
+    plain = Counter(n.name for n in nodes if n.facts and n.facts.kind in ("plain", "skip"))
+    found: dict[str, Json] = dict(sorted(plain.most_common(_MOST_NAMES)))
+    rest = sum(plain.values()) - sum(found.values())
+    return {**found, "...": rest} if rest else found

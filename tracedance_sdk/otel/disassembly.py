@@ -111,7 +111,7 @@ class _Writer:
         name = f"{names.INVOKE_AGENT} {trace.agent.name}"
         key = (self._otel_id, self._root_id)
         root = Node(key, name, None, start, end, attributes, None)
-        read = run_head(Run(key, root, [], [], None, []), _AS_GIVEN)
+        read = run_head(Run(key, root, [], [], None, None), _AS_GIVEN)
         written = plain(trace.model_copy(update={"turns": (), "fidelity": type(trace.fidelity)()}))
         _note_difference(attributes, read, written)
         if assess(trace).fidelity != trace.fidelity:

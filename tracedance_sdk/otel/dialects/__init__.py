@@ -1,0 +1,1 @@
+"""How other systems write the facts of a run into spans: one module for each, one table of all."""

@@ -1,0 +1,57 @@
+"""Tool definitions in every provider's shape, as the conventions' list."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from tracedance_sdk.otel.dialects.decoding import decoded, structure
+from tracedance_sdk.trace import UNKNOWN, Json
+
+_SCHEMAS: Final = (
+    "parameters",
+    "parameters_json_schema",
+    "input_schema",
+    "inputSchema",
+    "parametersJsonSchema",
+)
+_WRAPPERS: Final = (
+    "function_declarations", "functionDeclarations", "function_tools", "tools", "json_schema",
+    "function", "tool", "toolSpec",
+)  # fmt: skip
+_MOST_NESTED: Final = 6
+
+
+def definitions(value: Json) -> Json:
+    """Return tool definitions as ``{"name", "description"?, "parameters"?}``; `UNKNOWN` for none.
+
+    Entries may be JSON text, wrapped in ``function`` or ``tool``, or grouped as Gemini does.
+    """
+    found = _entries(structure(value), 0)
+    return found or UNKNOWN
+
+
+def _entries(value: Json, depth: int) -> list[dict[str, Any]]:
+    if depth > _MOST_NESTED:
+        return []
+    if isinstance(value, list):
+        return [entry for item in value for entry in _entries(decoded(item), depth + 1)]
+    if not isinstance(value, dict):
+        return []
+    for key in _WRAPPERS:
+        inner = decoded(value.get(key))
+        if isinstance(inner, (list, dict)):
+            return _entries(inner, depth + 1)
+    if not isinstance(value.get("name"), str):
+        return []
+    entry = {"type": "function", "name": value["name"]}
+    if isinstance(value.get("description"), str):
+        entry["description"] = value["description"]
+    schema = next((s for key in _SCHEMAS if (s := _schema(value.get(key))) is not None), None)
+    return [entry if schema is None else {**entry, "parameters": schema}]
+
+
+def _schema(value: Json) -> dict[str, Json] | None:
+    found = decoded(value)
+    if isinstance(found, dict) and isinstance(found.get("json"), dict):
+        found = found["json"]
+    return found if isinstance(found, dict) else None
