@@ -50,7 +50,7 @@ def read_media(kind: str, part: dict[str, Any]) -> dict[str, Any]:
     rest = {
         k: v
         for k, v in holder.items()
-        if k not in (place, of_type, at) and not (k == "type" and v in {*_SAYS_NOTHING, kind})
+        if k not in (place, of_type, at) and not (k == "type" and v in (*_SAYS_NOTHING, kind))
     }
     if holder is not part:
         beside = {k: v for k, v in part.items() if k not in ("type", key)}
