@@ -73,6 +73,7 @@ def test_what_is_missing_is_noted(runs: list[Trace]) -> None:
                 "final_state_unknown": 2328,
                 "initial_state_unknown": 2328,
                 "tools_missing": 2127,
+                "record_lost": 34,
                 "result_missing": 39,
                 "duplicate_call_id": 21,
             }

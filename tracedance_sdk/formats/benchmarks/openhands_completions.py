@@ -114,7 +114,8 @@ def _plain(message: Json) -> Json:
 def _asked(message: dict[str, Any]) -> Json:
     """Return what tells a first reply from others: the ids of its calls, else its text."""
     calls = message.get("tool_calls")
-    ids = [call.get("id") for call in calls if isinstance(call, dict)] if calls else []
+    entries = calls if isinstance(calls, list) else []
+    ids = [call.get("id") for call in entries if isinstance(call, dict)]
     return ids or _plain(message)
 
 

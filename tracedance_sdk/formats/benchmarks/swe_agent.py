@@ -7,15 +7,16 @@ the first word names the tool when the prompt documents it, and the rest is a sh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from tracedance_sdk.errors import InvalidJSON
 from tracedance_sdk.formats.benchmarks.swe_agent_commands import (
     command_name,
     command_result,
     documented_commands,
     documented_functions,
 )
+from tracedance_sdk.formats.benchmarks.swe_agent_steps import Step, opening_length, read_steps
 from tracedance_sdk.formats.benchmarks.swebench import Verdict
 from tracedance_sdk.formats.places import Place, expect, field, optional
 from tracedance_sdk.formats.transcript import Transcript, text_part
@@ -29,7 +30,7 @@ from tracedance_sdk.trace import (
     ToolDefinition,
     Trace,
     imported_trace_id,
-    parse_compact,
+    parse_json,
     source_digest,
 )
 
@@ -44,14 +45,6 @@ _EXITS: Final = frozenset(
 _STEP_FIELDS: Final = frozenset(
     {"action", "observation", "response", "state", "thought", "execution_time", "query", "messages"}
 )
-
-
-class _Step(NamedTuple):
-    """A step, the message of the history that asked for it, and those that followed."""
-
-    fields: dict[str, Any]
-    message: dict[str, Any]
-    shown: list[dict[str, Any]]
 
 
 def trace_from_swe_agent(
@@ -82,11 +75,11 @@ def trace_from_swe_agent(
     history = [expect(item, dict) for item in optional(fields, "history", list) or []]
     config = _object(fields.get("replay_config"))
     log = _Log(config)
-    start = _opening_length(history)
+    start = opening_length(history)
     prompt = log.open(history[:start])
     tools = documented_commands(prompt or "") or documented_functions(_command_docs(config))
     log.document(tools)
-    steps, unmatched = _steps(fields, history[start:])
+    steps, unmatched = read_steps(fields, history[start:])
     for step in steps:
         log.take(step)
     info = optional(fields, "info", dict) or {}
@@ -109,10 +102,19 @@ def trace_from_swe_agent(
 
 
 def _object(value: Json) -> dict[str, Any]:
-    """Return an object that newer releases write as JSON text."""
-    if isinstance(value, str):
-        value = parse_compact(value)
-    return value if isinstance(value, dict) else {}
+    """Return an object, which some releases write as JSON text."""
+    found = _parsed(value)
+    return found if isinstance(found, dict) else {}
+
+
+def _parsed(value: Json) -> Json:
+    """Return what a text says as JSON; the text itself where it is none."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse_json(value, where="text")
+    except InvalidJSON:
+        return value
 
 
 def _command_docs(config: dict[str, Any]) -> str:
@@ -120,71 +122,6 @@ def _command_docs(config: dict[str, Any]) -> str:
     tools = agent.get("tools") if isinstance(agent, dict) else None
     found = tools.get("command_docs") if isinstance(tools, dict) else None
     return found if isinstance(found, str) else ""
-
-
-def _opening_length(history: list[dict[str, Any]]) -> int:
-    """How many messages stand before the agent's first."""
-    for index, message in enumerate(history):
-        if message.get("role") == "assistant" and not message.get("is_demo"):
-            return index
-    return len(history)
-
-
-def _steps(
-    fields: dict[str, Any], history: list[dict[str, Any]]
-) -> tuple[list[_Step], list[dict[str, Any]]]:
-    """Return the steps with their messages, and the messages that belong to none."""
-    rounds = list(_rounds(history))
-    trajectory = optional(fields, "trajectory", list)
-    if trajectory is None:
-        return [
-            _Step(_step_fields(message, shown), message, shown) for message, shown in rounds
-        ], []
-    found: list[_Step] = []
-    unmatched: list[dict[str, Any]] = []
-    at = 0
-    for item in trajectory:
-        step = expect(item, dict)
-        message: dict[str, Any] = {}
-        shown: list[dict[str, Any]] = []
-        if at < len(rounds) and _is_of(rounds[at][0], step):
-            message, shown = rounds[at]
-            at += 1
-        found.append(_Step(step, message, shown))
-    for message, shown in rounds[at:]:
-        unmatched += [message, *shown]
-    return found, unmatched
-
-
-def _rounds(
-    history: list[dict[str, Any]],
-) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    message: dict[str, Any] | None = None
-    shown: list[dict[str, Any]] = []
-    for item in history:
-        if item.get("role") == "assistant":
-            if message is not None:
-                yield message, shown
-            message, shown = item, []
-        else:
-            shown.append(item)
-    if message is not None:
-        yield message, shown
-
-
-def _is_of(message: dict[str, Any], step: dict[str, Any]) -> bool:
-    return bool(message.get("action") == step.get("action")) or (
-        "action" not in message and message.get("content") == step.get("response")
-    )
-
-
-def _step_fields(message: dict[str, Any], shown: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return a step as the history alone tells it."""
-    found = {"response": message.get("content")}
-    found.update((key, message[key]) for key in ("thought", "action") if key in message)
-    if shown:
-        found["observation"] = shown[0].get("content")
-    return found
 
 
 class _Log:
@@ -227,7 +164,7 @@ class _Log:
                 self.turns.last["swe_agent"] = {**(extra or {}), "content": content}
         return prompt
 
-    def take(self, step: _Step) -> None:
+    def take(self, step: Step) -> None:
         fields = step.fields
         action = optional(fields, "action", str) or ""
         thought = optional(fields, "thought", str) or ""
@@ -253,7 +190,7 @@ class _Log:
             text = message.get("content")
             self.turns.say("user", text if isinstance(text, str) else None, origin="harness")
 
-    def _call(self, step: _Step, action: str) -> None:
+    def _call(self, step: Step, action: str) -> None:
         requests = optional(step.message, "tool_calls", list) or []
         asked = [self._request(expect(item, dict), action) for item in requests]
         if not asked:
@@ -299,13 +236,12 @@ def _around(response: str, thought: str, action: str) -> Json:
     return {"before_action": rest[:start], "after_action": rest[end:]}
 
 
-def _after(step: _Step, observation: str) -> dict[str, Json]:
+def _after(step: Step, observation: str) -> dict[str, Json]:
     """Return the state after a step, and what the model was shown around the observation."""
     found: dict[str, Json] = {}
     state = step.fields.get("state")
     if state is not None:
-        parsed = parse_compact(state.strip()) if isinstance(state, str) else state
-        found["state"] = state if parsed is UNKNOWN else parsed
+        found["state"] = _parsed(state)
     text = step.shown[0].get("content") if step.shown else None
     if isinstance(text, str) and text != observation:
         before, inner, after = text.partition(observation) if observation else ("", "", text)
