@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.journal.blobs import blob_path, read_blob, write_blob
     from tracedance_sdk.journal.breaks import Break, BreakKind
     from tracedance_sdk.journal.decoding import decode_line, otlp_records
-    from tracedance_sdk.journal.encoding import FORMAT, VERSION, encode_record
+    from tracedance_sdk.journal.encoding import FORMAT, VERSION, encode_record, encode_spans
     from tracedance_sdk.journal.gaps import Gap, GapKind, Place
     from tracedance_sdk.journal.keys import journal_key
     from tracedance_sdk.journal.pruning import Pruning, prune
@@ -61,6 +61,7 @@ __all__ = [
     "blob_path",
     "decode_line",
     "encode_record",
+    "encode_spans",
     "journal_key",
     "otlp_records",
     "prune",
@@ -76,7 +77,7 @@ __getattr__, __dir__ = lazy_face(
         "blobs": ("blob_path", "read_blob", "write_blob"),
         "breaks": ("Break", "BreakKind"),
         "decoding": ("decode_line", "otlp_records"),
-        "encoding": ("FORMAT", "VERSION", "encode_record"),
+        "encoding": ("FORMAT", "VERSION", "encode_record", "encode_spans"),
         "gaps": ("Gap", "GapKind", "Place"),
         "keys": ("journal_key",),
         "pruning": ("Pruning", "prune"),

@@ -7,6 +7,7 @@ a log record has no field.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import orjson
@@ -73,6 +74,19 @@ def encode_record(record: EvidenceRecord, *, line: int) -> tuple[bytes, bytes]:
         return EVENT_OPENING, _EVENT_REST % (line, _json(_event(record)))
     parent = _json(record.parent_id)
     return EVENT_OPENING, _CHILD_EVENT_REST % (line, parent, _json(_event(record)))
+
+
+def encode_spans(records: Iterable[SpanRecord], *, scope: dict[str, Any], schema_url: str) -> bytes:
+    """Return spans as one line of an OTLP file, without a line end.
+
+    Args:
+        records: The spans.
+        scope: Who recorded them, as OTLP has it: ``{"name", "version"?, "attributes"?}``.
+        schema_url: Of the conventions that their attributes follow.
+    """
+    spans = [_span(record) for record in records]
+    group = {"scope": scope, "spans": spans, "schemaUrl": schema_url}
+    return _json({"resourceSpans": [{"resource": {}, "scopeSpans": [group]}]})
 
 
 def _json(value: Any) -> bytes:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         TRACE_ID,
         TURN,
     )
+    from tracedance_sdk.otel.otlp_file import otlp_lines
     from tracedance_sdk.otel.recovery import Recovery, recover
     from tracedance_sdk.otel.sdk import readable_span
     from tracedance_sdk.otel.spans import (
@@ -72,6 +73,7 @@ __all__ = [
     "is_binary",
     "json_text",
     "message_json",
+    "otlp_lines",
     "readable_span",
     "recover",
     "result_attributes",
@@ -111,6 +113,7 @@ __getattr__, __dir__ = lazy_face(
             "TRACE_ID",
             "TURN",
         ),
+        "otlp_file": ("otlp_lines",),
         "recovery": ("Recovery", "recover"),
         "sdk": ("readable_span",),
         "spans": (
