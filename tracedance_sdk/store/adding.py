@@ -125,6 +125,7 @@ class Adding:
 
     def run(self, traces: Iterable[Trace | StoredDocument]) -> AddSummary:
         """Add traces; see `TraceStore.add`."""
+        self._index.follow(present(self._folder).manifest)
         with ThreadPoolExecutor(1, thread_name_prefix="tracedance-store") as pool:
             pending: Future[AddSummary] | None = None
             for trace, data in self._encoded(traces):

@@ -186,6 +186,10 @@ def _require_features(manifest: Manifest, folder: LocalFolder) -> None:
 
 def _only_select(connection: Any, sql: str) -> Any:
     """Return the one statement of a text, if it is a SELECT."""
+    try:
+        sql.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidQuery(f"no text that can be written as UTF-8: {_short(sql)}") from error
     statements = connection.extract_statements(sql)
     if len(statements) != 1:
         raise InvalidQuery(f"one SELECT is wanted, not {len(statements)} statements: {_short(sql)}")

@@ -125,7 +125,9 @@ def _after_documents(text: str, place: int, ends: list[str]) -> int:
 def _finish(piece: list[str], found: list[str]) -> None:
     command = " ".join("".join(piece).split())
     piece.clear()
-    command = command.strip("(){} ") if command[:1] in "({" else command
+    command = command.lstrip("({ ").removesuffix("}")
+    while command.endswith(")") and command.count(")") > command.count("("):
+        command = command[:-1].rstrip()
     assigned = _ASSIGNMENTS.match(command)
     if assigned:
         command = command[assigned.end() :]
