@@ -140,3 +140,11 @@ def test_null_is_a_value_and_unknown_is_none() -> None:
 def test_a_lone_surrogate_becomes_its_escape() -> None:
     assert Text(text="a\ud800").text == "a\\ud800"
     assert Call(index=0, id="\udfff", name="x").id == "\\udfff"
+
+
+@pytest.mark.parametrize("index", [-1, True, 0.0, 2**64])
+def test_an_index_counts_from_nought(index: Any) -> None:
+    with pytest.raises(ValidationError):
+        Turn(index=index, role="user", origin="human")
+    with pytest.raises(ValidationError):
+        Call(index=index, id="1", name="pay")

@@ -54,6 +54,7 @@ Str = Annotated[str, BeforeValidator(_text)]
 
 Flag = Annotated[bool, Strict()]
 Count = Annotated[int, Strict(), Field(ge=-(2**63), lt=2**64)]
+Index = Annotated[int, Strict(), Field(ge=0, lt=2**64)]
 Number = Annotated[float, Strict(), AllowInfNan(False)]
 """Not coerced from text or from one another; an integer is a number."""
 
@@ -146,7 +147,7 @@ class Call(Record):
         duration_ms: Of the execution, on a monotonic clock.
     """
 
-    index: Count = Field(ge=0)
+    index: Index
     id: Str
     name: Str
     arguments: Json = UNKNOWN
@@ -192,7 +193,7 @@ class Turn(Record):
         synthetic: Opened by a call made outside any model turn.
     """
 
-    index: Count = Field(ge=0)
+    index: Index
     role: Role
     origin: Origin
     content: tuple[Part, ...] = ()
