@@ -18,6 +18,7 @@ from inline_snapshot import snapshot
 
 import tracedance_sdk as td
 from tests.cli.conftest import Tracedance, in_process_of_its_own
+from tracedance_sdk.cli import run
 from tracedance_sdk.cli.program import VERBS
 from tracedance_sdk.formats import load_trace, save_trace
 from tracedance_sdk.trace import Text, Turn
@@ -41,12 +42,19 @@ Options:
   -h, --help  Show this message and exit.
 
 Verbs:
+  compact   Merge a store's small files and clear away old ones.
   demo      Record four runs of a demo task and grade them.
   evaluate  Grade traces against tasks.
+  export    Write traces in other people's formats.
+  import    Bring traces of other systems into a store.
+  index     Derive a store's features for SQL.
   init      Draft a task from one good run.
-  prune     Remove old files of a journal.
+  ls        List what a store holds.
+  prune     Remove what is old from a journal or a store.
   recover   Write the traces of a journal, torn or not.
+  rm        Take traces out of a store.
   show      Show one trace turn by turn.
+  sql       Ask a store in SQL.
   verify    Check that a journal is as it was written.
 
   Exit codes:
@@ -246,13 +254,21 @@ def test_an_interruption_is_quiet(work: Path, jobs: str) -> None:
 VERB_LINES = {
     "help": "--help",
     "version": "--version",
+    "compact": "compact kept",
     "demo": "demo",
     "evaluate": "evaluate traces --spec task.yaml",
     "evaluate-json": "evaluate traces --spec task.yaml --json",
+    "export": "export kept --to atif --out runs.jsonl",
+    "import": "import traces --store kept",
+    "import-json": "import traces --store kept --json",
+    "index": "index kept",
     "init": "init traces/efficient.json",
+    "ls": "ls kept",
     "prune": "prune runs --older-than 1d",
     "recover": "recover runs --out recovered",
+    "rm": "rm kept EFFICIENT --yes",
     "show": "show traces",
+    "sql": "sql kept 'SELECT 1'",
     "verify": "verify runs",
 }
 
@@ -275,6 +291,8 @@ def test_output_that_cannot_be_written_is_one_line(
 ) -> None:
     with td.TraceRecorder(journal=work / "runs"):
         pass
+    assert run(["import", "traces", "--store", "kept", "--quiet"]) == 0
+    line = line.replace("EFFICIENT", load_trace(work / "traces" / "efficient.json").id)
     command = Path(sys.executable).with_name("tracedance")
     ran = subprocess.run(
         f"{shlex.quote(str(command))} {line} {redirection}",
@@ -309,7 +327,11 @@ def test_a_verb_that_does_not_exist_is_answered_with_one_that_does(
         pytest.param(("evaluate", "traces", "--spec", ""), id="spec"),
         pytest.param(("evaluate", "traces", "--spec="), id="spec with a sign"),
         pytest.param(("evaluate", "traces", "--spec", "task.yaml", "--out", ""), id="out"),
+        pytest.param(("export", "", "--to", "atif", "--out", "x"), id="export"),
+        pytest.param(("import", "traces", "", "--store", "kept"), id="import"),
+        pytest.param(("import", "traces", "--store", ""), id="store"),
         pytest.param(("init", ""), id="init"),
+        pytest.param(("rm", "kept", "", "--yes"), id="rm"),
         pytest.param(("prune", "", "--older-than", "1d"), id="prune"),
         pytest.param(("recover", "", "--out", "recovered"), id="recover"),
         pytest.param(("show", "traces", ""), id="show"),

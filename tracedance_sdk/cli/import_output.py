@@ -132,6 +132,7 @@ def _print_fidelity(report: ImportReport, console: ReportConsole) -> None:
             for kind, (traces, number) in sorted(report.fidelity.items())
         ],
         numbers=(1, 2),
+        gap=1,
     )
 
 

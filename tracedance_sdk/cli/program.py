@@ -21,19 +21,28 @@ from tracedance_sdk.cli.exit_codes import EXIT_CODES
 from tracedance_sdk.errors import TraceDanceError
 
 VERBS: Final = {
+    "compact": (
+        "tracedance_sdk.cli.compacting:compact",
+        "Merge a store's small files and clear away old ones.",
+    ),
     "demo": ("tracedance_sdk.demo.command:demo", "Record four runs of a demo task and grade them."),
     "evaluate": ("tracedance_sdk.cli.evaluate:evaluate_command", "Grade traces against tasks."),
+    "export": ("tracedance_sdk.cli.exporting:export", "Write traces in other people's formats."),
     "import": (
         "tracedance_sdk.cli.importing:import_command",
         "Bring traces of other systems into a store.",
     ),
+    "index": ("tracedance_sdk.cli.compacting:index", "Derive a store's features for SQL."),
     "init": ("tracedance_sdk.cli.init:init", "Draft a task from one good run."),
-    "prune": ("tracedance_sdk.cli.prune:prune", "Remove old files of a journal."),
+    "ls": ("tracedance_sdk.cli.listing:ls", "List what a store holds."),
+    "prune": ("tracedance_sdk.cli.prune:prune", "Remove what is old from a journal or a store."),
     "recover": (
         "tracedance_sdk.cli.recover:recover",
         "Write the traces of a journal, torn or not.",
     ),
+    "rm": ("tracedance_sdk.cli.removing:rm", "Take traces out of a store."),
     "show": ("tracedance_sdk.cli.show:show", "Show one trace turn by turn."),
+    "sql": ("tracedance_sdk.cli.querying:sql", "Ask a store in SQL."),
     "verify": ("tracedance_sdk.cli.verify:verify", "Check that a journal is as it was written."),
 }
 """Verb → where its command lies, and what it does in one line."""

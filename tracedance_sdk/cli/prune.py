@@ -1,10 +1,10 @@
-"""`tracedance prune`: remove what is old from a journal."""
+"""`tracedance prune`: remove what is old from a journal or a store."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -41,14 +41,18 @@ def prune(folder: Path, *, older_than: str, dry_run: bool, as_json: bool) -> int
 
     A file that is being written stays, whatever its age. Where others of its chain stay, a note
     in the journal tells tracedance verify of the removal; a chain under a key needs it for that in
-    TRACEDANCE_JOURNAL_KEY.
+    TRACEDANCE_JOURNAL_KEY. From a store, traces are taken out that ended before; those without any
+    time stay, and their bytes go with tracedance compact, an hour later.
     """
     from tracedance_sdk.cli.complaints import complain
     from tracedance_sdk.journal import journal_key
     from tracedance_sdk.journal import prune as remove_old
     from tracedance_sdk.report import document_text, report_console, visible
 
-    found = remove_old(folder, older_than=_age(older_than), dry_run=dry_run, key=journal_key())
+    age = _age(older_than)
+    if is_store(folder):
+        return _prune_store(folder, age, dry_run=dry_run, as_json=as_json)
+    found = remove_old(folder, older_than=age, dry_run=dry_run, key=journal_key())
     if as_json:
         click.echo(document_text(_document(folder, found)))
     else:
@@ -58,6 +62,35 @@ def prune(folder: Path, *, older_than: str, dry_run: bool, as_json: bool) -> int
         for problem in found.problems[:_MOST_LINES]:
             complain(problem)
     return 3 if found.problems else 0
+
+
+def is_store(folder: Path) -> bool:
+    """Whether a folder holds a store of traces."""
+    return next(folder.glob("manifest-*.json"), None) is not None if folder.is_dir() else False
+
+
+def _prune_store(folder: Path, age: timedelta, *, dry_run: bool, as_json: bool) -> int:
+    from tracedance_sdk.report import document_text
+    from tracedance_sdk.store import TraceStore
+
+    store = TraceStore.open(folder)
+    # One moment, so that a trace is not counted by one clock and removed by another.
+    before = datetime.now(UTC) - age
+    if dry_run:
+        last = "coalesce(ended_at, started_at)"
+        sql = f"SELECT count(*) FILTER ({last} < TIMESTAMPTZ '{before.isoformat()}'), count(*) FILTER ({last} IS NULL) FROM traces"  # noqa: E501, S608 - a time of ours
+        removed, undated = store.select(sql).rows[0]
+    else:
+        removed, undated = store.prune(before)
+    if as_json:
+        document = {"removed": removed, "undated": undated, "is_dry_run": dry_run}
+        named = {"format": "tracedance.pruning", "version": 1, "path": str(folder), **document}
+        click.echo(document_text(named))
+        return 0
+    verb = "would take out" if dry_run else "took out"
+    without = f"; {undated:,} without any time stay" if undated else ""
+    click.echo(f"{verb} {count(removed, 'trace')}{without}")
+    return 0
 
 
 def _age(text: str) -> timedelta:

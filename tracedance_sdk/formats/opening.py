@@ -100,7 +100,7 @@ def documents(
         MissingDependency: Packed by zstd, and its package is not installed.
     """
     parse = partial(parse_json, unique_keys=unique_keys, max_depth=max_depth)
-    data = None if _is_named_for_lines(path) else _single_document(path)
+    data = None if is_named_for_lines(path) else _single_document(path)
     if data is None:
         yield from _line_documents(path, parse)
         return
@@ -116,7 +116,8 @@ def documents(
     yield document
 
 
-def _is_named_for_lines(path: str | os.PathLike[str]) -> bool:
+def is_named_for_lines(path: str | os.PathLike[str]) -> bool:
+    """Whether a file's name promises one document a line."""
     return bool(set(Path(path).suffixes[-2:]) & _LINE_SUFFIXES)
 
 
@@ -188,7 +189,7 @@ def _of_line(
         yield ImportProblem(path, f"{where}: {_too_long()}", number)
     elif line.data.strip():
         try:
-            document = Document(parse(line.data, where=where), number)
+            document = Document(parse(line.data.rstrip(b"\r\n"), where=where), number)
         except InvalidJSON as error:
             problem = ImportProblem(path, str(error), number)
             yield from _taken_apart(line.data, parse, path, number) or (problem,)

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tracedance_sdk.errors import UnreadableFile
-from tracedance_sdk.formats.detection import strength
+from tracedance_sdk.errors import InvalidJSON, UnreadableFile
+from tracedance_sdk.formats.detection import MOST_LINES, strength
 from tracedance_sdk.formats.importing import Collector
-from tracedance_sdk.formats.opening import HEAD_BYTES, read_head
+from tracedance_sdk.formats.opening import HEAD_BYTES, is_named_for_lines, read_head
 from tracedance_sdk.formats.unpacking import is_archive
 from tracedance_sdk.formats.unrecognised import why_unrecognised
 from tracedance_sdk.formats.walking import sniffs
-from tracedance_sdk.trace import check_file
+from tracedance_sdk.trace import check_file, parse_json
 
 MOST_PEEKED_BYTES: Final = 8 * 1024**2
 """How much of a file named like JSON is looked at when its first bytes do not tell what it is."""
@@ -60,6 +60,8 @@ def recognise(path: Path, readers: Sequence[Collector], *, limit: int) -> Recogn
         size = MOST_PEEKED_BYTES
         head = read_head(path, size)
         found = _by_head(path, head, readers)
+    if found is None and is_named_for_lines(path):
+        found = _by_head(path, _from_first_document(head), readers)
     if found is not None:
         return found
     if is_archive(head):
@@ -75,6 +77,18 @@ def is_likely(path: Path) -> bool:
 def is_packed(path: Path) -> bool:
     """Whether a file's name promises something packed."""
     return path.suffix in _PACKED
+
+
+def _from_first_document(head: bytes) -> bytes:
+    """Return the first bytes of lines without those before the first whole document."""
+    lines = head.split(b"\n", MOST_LINES)
+    for place, line in enumerate(lines[:MOST_LINES]):
+        try:
+            if isinstance(parse_json(line, where="line"), (dict, list)):
+                return b"\n".join(lines[place:])
+        except InvalidJSON:
+            continue
+    return b""
 
 
 def _by_head(path: Path, head: bytes, readers: Sequence[Collector]) -> Recognised | None:

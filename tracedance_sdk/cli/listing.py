@@ -1,0 +1,110 @@
+"""`tracedance ls`: what a store holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from tracedance_sdk.cli.counts import count
+
+if TYPE_CHECKING:
+    from tracedance_sdk.report import ReportConsole
+    from tracedance_sdk.store import TraceStore
+
+_EXIT_CODES: Final = """\b
+Exit codes:
+  0  done
+  2  wrong use, no store, or a condition that is refused
+"""
+_COLUMNS: Final = ("trace_id", "agent", "task_id", "started_at", "turns", "calls", "failed_calls")
+_TITLES: Final = ("Trace", "agent", "task", "started", "turns", "calls", "errors")
+_FITNESS: Final = ("reading", "grading", "state_grading", "rebuilt_test", "next_turn")
+_ID_CHARACTERS: Final = 12
+
+
+@click.command(name="ls", epilog=_EXIT_CODES)
+@click.argument("store", type=click.Path(path_type=Path))
+@click.option(
+    "--where",
+    metavar="SQL",
+    help="List the traces for which this holds, such as \"agent = 'codex'\"; 'true' for all.",
+)
+@click.option("--files", is_flag=True, help="List the files that other programs may read.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
+def ls(store: Path, *, where: str | None, files: bool, as_json: bool) -> int:
+    """List what a store holds: by collector and agent, trace by trace, or file by file."""
+    from tracedance_sdk.errors import InvalidOption
+    from tracedance_sdk.report import document_text, report_console
+    from tracedance_sdk.store import TraceStore
+
+    if files and where is not None:
+        raise InvalidOption("give either --files or --where SQL")
+    opened = TraceStore.open(store)
+    if as_json:
+        found = _files(opened) if files else _traces(opened, where) if where else _sources(opened)
+        key = "files" if files else "traces" if where else "sources"
+        document = {"format": "tracedance.listing", "version": 1, "store": str(store), key: found}
+        click.echo(document_text(document))
+    elif files:
+        for item in opened.files():
+            click.echo(str(item.path))
+    elif where is not None:
+        _print_traces(_traces(opened, where), report_console())
+    else:
+        _print_sources(_sources(opened), report_console())
+    return 0
+
+
+def _files(store: TraceStore) -> list[dict[str, Any]]:
+    return [{**item._asdict(), "path": str(item.path)} for item in store.files()]
+
+
+def _sources(store: TraceStore) -> list[dict[str, Any]]:
+    return [item._asdict() for item in store.summaries()]
+
+
+def _traces(store: TraceStore, where: str) -> list[dict[str, Any]]:
+    columns = ", ".join(_COLUMNS)
+    sql = f"SELECT {columns} FROM traces WHERE ({where}\n) ORDER BY started_at, trace_id"  # noqa: S608 - the store runs nothing but one SELECT
+    return [
+        {**row, "started_at": row["started_at"] and row["started_at"].isoformat()}
+        for row in store.select(sql).dicts()
+    ]
+
+
+def _print_sources(found: list[dict[str, Any]], console: ReportConsole) -> None:
+    from tracedance_sdk.cli.columns import print_columns
+
+    numbers = ("sessions", "traces", "turns", "calls", *(f"fit_{name}" for name in _FITNESS))
+    rows = [
+        (item["agent"], item["collector"] or "-", *(f"{item[name]:,}" for name in numbers))
+        for item in found
+    ]
+    if len(rows) > 1:
+        sums = (f"{sum(item[name] for item in found):,}" for name in numbers)
+        rows.append(("all", "", *sums))
+    titles = ("Agent", "by", "sess.", "traces", "turns", "calls")
+    fit = ("read", "grade", "state", "rebuilt", "next")
+    places = range(2, 2 + len(numbers))
+    print_columns(console, (*titles, *fit), rows, numbers=places, gap=1)
+    size = sum(item["document_bytes"] for item in found)
+    console.say(f"{count(sum(item['traces'] for item in found), 'trace')}, {size:,} bytes of JSON")
+
+
+def _print_traces(found: list[dict[str, Any]], console: ReportConsole) -> None:
+    from tracedance_sdk.cli.columns import print_columns
+
+    rows = [
+        (
+            row["trace_id"][:_ID_CHARACTERS],
+            row["agent"] or "-",
+            row["task_id"] or "-",
+            (row["started_at"] or "-")[:16].replace("T", " "),
+            *(f"{row[name]:,}" for name in _COLUMNS[4:]),
+        )
+        for row in found
+    ]
+    print_columns(console, _TITLES, rows, numbers=range(4, 7))
+    console.say(count(len(rows), "trace"))

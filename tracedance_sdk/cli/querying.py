@@ -1,0 +1,78 @@
+"""`tracedance sql`: ask a store in SQL."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from tracedance_sdk.cli.counts import count
+
+if TYPE_CHECKING:
+    from tracedance_sdk.store import Selection
+
+_EXIT_CODES: Final = """\b
+Exit codes:
+  0  answered
+  2  wrong use, no store, or a query that is refused
+"""
+_CELL: Final = 200
+
+
+@click.command(name="sql", epilog=_EXIT_CODES)
+@click.argument("store", type=click.Path(path_type=Path))
+@click.argument("query", metavar="SELECT")
+@click.option("--json", "form", flag_value="json", help="Print one JSON object a row.")
+@click.option("--csv", "form", flag_value="csv", help="Print CSV with a header.")
+def sql(store: Path, query: str, *, form: str | None) -> int:
+    """Ask the views traces, turns, calls and features of a store with one SELECT.
+
+    The columns are listed in the page on the store. The view features needs tracedance index.
+    """
+    from tracedance_sdk.store import TraceStore
+
+    found = TraceStore.open(store).select(query)
+    if form == "json":
+        for row in found.dicts():
+            click.echo(_json(row))
+    elif form == "csv":
+        click.echo(_csv(found), nl=False)
+    else:
+        _print(found)
+    return 0
+
+
+def _print(found: Selection) -> None:
+    from tracedance_sdk.cli.columns import print_columns
+    from tracedance_sdk.report import report_console
+
+    console = report_console()
+    rows = [[_cell(value) for value in row] for row in found.rows]
+    numbers = [
+        place
+        for place in range(len(found.columns))
+        if found.rows and all(isinstance(row[place], (int, float)) for row in found.rows)
+    ]
+    print_columns(console, found.columns, rows, numbers=numbers)
+    console.say(count(len(rows), "row"))
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else str(value)[:_CELL]
+
+
+def _json(row: dict[str, Any]) -> str:
+    import orjson
+
+    return orjson.dumps(row, default=str).decode()
+
+
+def _csv(found: Selection) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(found.columns)
+    writer.writerows(found.rows)
+    return out.getvalue()
