@@ -68,7 +68,7 @@ def trace_from_nebius_row(row: Json, place: Place, *, uri: str | None = None) ->
             details={k: v for k, v in fields.items() if k not in known},
         ),
         source=Source(collector=NAME, uri=uri, native_id=task),
-        metadata={"model_name": fields.get("model_name")},
+        metadata={"model_name": fields.get("model_name"), **log.system},
     )
 
 
@@ -76,6 +76,8 @@ class _Log:
     def __init__(self, model: str | None) -> None:
         self.turns = Transcript()
         self.prompt: str | None = None
+        self.system: dict[str, Json] = {}
+        """What the system message says beside the prompt."""
         self._model = model
         self._documented: frozenset[str] = frozenset()
         self._open = False
@@ -88,6 +90,7 @@ class _Log:
         kept = {k: v for k, v in message.items() if k not in told and v not in (None, False)}
         if role == "system":
             self.prompt = optional(message, "system_prompt", str) or text
+            self.system = kept
             self._documented = frozenset(tool.name for tool in documented_commands(self.prompt))
         elif role == "ai":
             self._reply(text, kept)

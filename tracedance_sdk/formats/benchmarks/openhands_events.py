@@ -14,11 +14,16 @@ from tracedance_sdk.formats.benchmarks.usages import usage_fields
 from tracedance_sdk.formats.openai_tools import tools_from_chat
 from tracedance_sdk.formats.places import Place, expect, optional
 from tracedance_sdk.formats.transcript import Transcript, media_part, text_part
-from tracedance_sdk.trace import UNKNOWN, Json, ToolDefinition
+from tracedance_sdk.trace import UNKNOWN, Json, Origin, Role, ToolDefinition
 
 _NOT_ARGUMENTS: Final = frozenset(
     {"thought", "confirmation_state", "hidden", "security_risk", "blocking", "is_input"}
 )
+_SPEAKERS: Final[dict[str, tuple[Role, Origin]]] = {
+    "user": ("user", "human"),
+    "agent": ("assistant", "agent"),
+    "environment": ("user", "environment"),
+}
 _ASIDE: Final = frozenset({"null", "agent_state_changed", "recall", "change_agent_state"})
 
 
@@ -32,6 +37,8 @@ class EventLog:
         version: Of OpenHands.
         aside: Events that are no part of the conversation.
         finished: Whether the agent said it was done.
+        started_at: Time of the first event, as ISO-8601 text.
+        ended_at: Time of the last.
     """
 
     def __init__(self, place: Place) -> None:
@@ -41,6 +48,8 @@ class EventLog:
         self.version: str | None = None
         self.aside: list[Json] = []
         self.finished = False
+        self.started_at: str | None = None
+        self.ended_at: str | None = None
         self._place = place
         self._calls: dict[int, dict[str, Any]] = {}
         """Calls without a result, by the id of their event."""
@@ -53,6 +62,9 @@ class EventLog:
         Raises:
             Misfit: A field of another type.
         """
+        time = _time(event)
+        self.started_at = self.started_at or time
+        self.ended_at = time or self.ended_at
         action, observation = optional(event, "action", str), optional(event, "observation", str)
         source = optional(event, "source", str)
         if action is not None and action not in _ASIDE:
@@ -91,13 +103,15 @@ class EventLog:
             uri = image if isinstance(image, str) else None
             parts.append(media_part("image", uri=uri, data=UNKNOWN if uri else image))
         self._response = None
-        time = _time(event)
-        if source == "user":
-            self.transcript.say("user", parts, origin="human", started_at=time)
-        elif source == "agent":
-            self.transcript.say("assistant", parts, origin="agent", started_at=time)
-        else:
-            self.transcript.say("user", parts, origin="environment", started_at=time)
+        role, origin = _SPEAKERS.get(source or "", _SPEAKERS["environment"])
+        kept = {k: v for k, v in args.items() if k not in ("content", "image_urls")}
+        self.transcript.say(
+            role,
+            parts,
+            origin=origin,
+            started_at=_time(event),
+            openhands={**_told(event, text), "args": kept},
+        )
 
     def _reply(
         self, args: dict[str, Any], asked: dict[str, Any] | None, event: dict[str, Any]
@@ -113,6 +127,8 @@ class EventLog:
         choice = _first(response.get("choices"))
         message = optional(choice, "message", dict) or {}
         text = message.get("content") or args.get("thought")
+        known = ("choices", "usage", "model")
+        beyond = {k: v for k, v in response.items() if k not in known and v is not None}
         self.transcript.say(
             "assistant",
             text if isinstance(text, str) else None,
@@ -121,6 +137,7 @@ class EventLog:
             finish_reason=optional(choice, "finish_reason", str),
             usage=usage_fields(response.get("usage")),
             started_at=_time(event),
+            openhands={"response": beyond} if beyond else None,
         )
 
     def _request(
@@ -146,7 +163,7 @@ class EventLog:
             openhands={
                 "action": action,
                 "args": args,
-                **{k: event[k] for k in ("id", "timeout", "llm_metrics") if k in event},
+                **_told(event),
             },
         )
         identity = event.get("id")
@@ -166,7 +183,7 @@ class EventLog:
                 content if isinstance(content, str) else None,
                 origin="environment",
                 started_at=_time(event),
-                openhands={"observation": kind, "extras": extras},
+                openhands={"observation": kind, "extras": extras, **_told(event, content)},
             )
             return
         self.transcript.answer(
@@ -174,9 +191,17 @@ class EventLog:
             name=optional(asked, "function_name", str),
             content=UNKNOWN if "content" not in event else content,
             ended_at=event.get("timestamp"),
-            openhands={"observation": kind, "extras": extras},
+            openhands={"observation": kind, "extras": extras, **_told(event, content)},
             **_success(kind, event, extras),
         )
+
+
+def _told(event: dict[str, Any], content: Json = None) -> dict[str, Json]:
+    """Return what an event says of itself beyond what it says or does."""
+    wanted = ("id", "timeout", "llm_metrics")
+    found: dict[str, Json] = {key: event[key] for key in wanted if key in event}
+    summary = event.get("message")
+    return found if summary in (None, "", content) else {**found, "message": summary}
 
 
 def _success(kind: str, event: dict[str, Any], extras: dict[str, Any]) -> dict[str, Any]:

@@ -121,6 +121,8 @@ def _trace(
         tools=log.tools,
         outcome=outcome,
         source=Source(collector=NAME, uri=uri, native_id=native_id),
+        started_at=log.started_at,
+        ended_at=log.ended_at,
         metadata=found,
     )
 

@@ -97,7 +97,7 @@ def trace_from_swe_agent(
         tools=tools,
         outcome=_outcome(info, verdict),
         source=Source(collector=NAME, uri=uri, native_id=task),
-        metadata=_metadata(fields, info, unmatched),
+        metadata=_metadata(fields, info, history, unmatched),
     )
 
 
@@ -176,6 +176,10 @@ class _Log:
             return
         if response is not None and response != thought:
             extra["response"] = _around(response, thought, action)
+        told = {"content": response, "thought": thought}
+        other = {k: v for k, v in step.message.items() if k in told and v != told[k]}
+        if other:
+            extra["history"] = other
         parts = [text_part(thought)] if thought else []
         self.turns.say(
             "assistant",
@@ -286,7 +290,10 @@ def _outcome(info: dict[str, Any], verdict: Verdict | None) -> Outcome | None:
 
 
 def _metadata(
-    fields: dict[str, Any], info: dict[str, Any], unmatched: list[dict[str, Any]]
+    fields: dict[str, Any],
+    info: dict[str, Any],
+    history: list[dict[str, Any]],
+    unmatched: list[dict[str, Any]],
 ) -> dict[str, Json]:
     kept = ("history", "trajectory", "info")
     found: dict[str, Json] = {k: v for k, v in fields.items() if k not in kept}
@@ -294,6 +301,9 @@ def _metadata(
         found["replay_config"] = _object(found["replay_config"]) or found["replay_config"]
     if "model_stats" in info:
         found["model_stats"] = info["model_stats"]
+    agents = {name for item in history if isinstance(name := item.get("agent"), str)}
+    if agents:
+        found["agents"] = sorted(agents)
     if unmatched:
         found["unmatched_history"] = unmatched
     return found

@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.formats.places import expect, optional
 
-
 _MOST_SKIPPED: Final = 3
 """Replies of the history that may have no step, in a row."""
 

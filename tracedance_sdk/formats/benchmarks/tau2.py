@@ -123,7 +123,7 @@ class _Log:
             usage=None if is_greeting else _usage(message),
             finish_reason=optional(raw, "finish_reason", str) or optional(raw, "stop_reason", str),
             started_at=optional(message, "timestamp", str),
-            tau2=_leftover(message, raw, told) or None,
+            tau2=_leftover(index, message, raw, told) or None,
         )
         for item in optional(message, "tool_calls", list) or []:
             self._request(expect(item, dict), role)
@@ -165,23 +165,36 @@ def _usage(message: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _leftover(
-    message: dict[str, Any], raw: dict[str, Any], told: dict[str, Any]
+    index: int, message: dict[str, Any], raw: dict[str, Any], told: dict[str, Any]
 ) -> dict[str, Json]:
     """Return what a message says beyond our fields; its raw form without what repeats it."""
-    found = {
-        key: item
-        for key, item in message.items()
-        if key not in _MESSAGE_FIELDS and key != "raw_data" and item is not None
-    }
-    repeated = ("message", "finish_reason", "stop_reason", "role", "index", "usage")
+    known = (*_MESSAGE_FIELDS, "raw_data")
+    found = {k: v for k, v in message.items() if k not in known and v is not None}
+    if message.get("turn_idx", index) != index:
+        found["turn_idx"] = message["turn_idx"]
+    repeated = ("message", "finish_reason", "stop_reason", "role", "index")
     rest = {k: v for k, v in raw.items() if k not in repeated and v not in (None, {}, [])}
     spoken = ("content", "role", "tool_calls", "function_call", "reasoning_content")
     beyond = {k: v for k, v in told.items() if k not in spoken and v not in (None, {}, [])}
+    if told and _names(told.get("tool_calls")) != _names(message.get("tool_calls")):
+        # What the model asked for and the harness took otherwise, such as the end of the run.
+        beyond["tool_calls"] = told.get("tool_calls")
+    if told.get("content") and told["content"] != message.get("content"):
+        beyond["content"] = told["content"]
     if beyond:
         rest["message"] = beyond
     if rest:
         found["raw_data"] = rest
     return found
+
+
+def _names(calls: Json) -> list[Json]:
+    """Return the names of calls in either form."""
+    entries = [item for item in calls if isinstance(item, dict)] if isinstance(calls, list) else []
+    return [
+        item["function"].get("name") if isinstance(item.get("function"), dict) else item.get("name")
+        for item in entries
+    ]
 
 
 def _error(text: str) -> dict[str, str]:
