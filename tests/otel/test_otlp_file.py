@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from tracedance_collectors.otlp import collector
 
 from tests.support.traces import traces
-from tracedance_collectors.otlp import collector
 from tracedance_sdk.otel import assemble, otlp_lines, spans_of_document, trace_records
 from tracedance_sdk.trace import Trace, parse_json
 
@@ -20,7 +21,7 @@ many = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCh
 @many
 @given(traces())
 def test_a_trace_written_as_an_otlp_file_and_read_back_is_equal(trace: Trace) -> None:
-    records = []
+    records: list[Any] = []
     for line in otlp_lines(trace):
         assert b"\n" not in line
         records += spans_of_document(parse_json(line, where="line"), where="line")

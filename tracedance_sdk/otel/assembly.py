@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from tracedance_sdk.journal import EvidenceRecord, JournalContents
 from tracedance_sdk.otel import names
 from tracedance_sdk.otel.asked import Asked
-from tracedance_sdk.otel.conventional import RunReader
+from tracedance_sdk.otel.conventional import RunReader, name_counts
 from tracedance_sdk.otel.damage import Damage
 from tracedance_sdk.otel.foreign import ForeignLog, ForeignSpan
 from tracedance_sdk.otel.own import Reading, own_run
@@ -66,7 +67,7 @@ def traces_of(
 ) -> list[Trace]:
     """Return the traces of runs; see `assemble`."""
     values = Values(blobs)
-    found, workflows = without_wrappers(found)
+    found, workflows, wrappers = without_wrappers(found)
     ids = {run.key: _trace_id(run) for run in found}
     readings: list[Reading | None] = []
     calls: dict[Key, Asked] = {}
@@ -77,8 +78,13 @@ def traces_of(
         reader = RunReader(run, values, ids)
         readings.append(reader.read())
         calls.update(reader.calls)
+    outside = _outside(
+        [*wrappers, *(r for r, read in zip(found, readings, strict=True) if not read)]
+    )
     for run, reading in zip(found, readings, strict=True):
         if reading is not None and not _is_own(run):
+            if around := outside.pop(run.key[0], None):
+                reading.document["metadata"].setdefault("otel", {})["around"] = name_counts(around)
             if source is not None:
                 native_id = "/".join(text for text in run.key if text)
                 reading.document["source"] = {**plain(source), "native_id": native_id}
@@ -88,6 +94,15 @@ def traces_of(
         for run, reading in zip(found, readings, strict=True)
         if reading is not None
     ]
+
+
+def _outside(unread: Iterable[Run]) -> dict[str, Counter[str]]:
+    """Count the spans of each OpenTelemetry trace that are part of no run, by name."""
+    found: dict[str, Counter[str]] = {}
+    for run in unread:
+        nodes = [*([run.root] if run.root else []), *run.nodes]
+        found.setdefault(run.key[0], Counter()).update(node.name for node in nodes)
+    return found
 
 
 def _link(

@@ -355,9 +355,15 @@ def _other_step(node: Node) -> dict[str, Json]:
     return {**found, "ended_at": moment(node.end_ns)} if node.end_ns else found
 
 
+def name_counts(counts: Counter[str]) -> dict[str, Json]:
+    """Return how many spans there are of each name; of many names those that are most."""
+    found: dict[str, Json] = dict(sorted(counts.most_common(_MOST_NAMES)))
+    rest = sum(counts.values()) - sum(found.values())
+    return {**found, "...": rest} if rest else found
+
+
 def _structure(nodes: Sequence[Node]) -> dict[str, Json]:
     """Return how many spans of each name are no step: web requests, wrappers, turns of a loop."""
-    plain = Counter(n.name for n in nodes if n.facts and n.facts.kind in ("plain", "skip"))
-    found: dict[str, Json] = dict(sorted(plain.most_common(_MOST_NAMES)))
-    rest = sum(plain.values()) - sum(found.values())
-    return {**found, "...": rest} if rest else found
+    return name_counts(
+        Counter(n.name for n in nodes if n.facts and n.facts.kind in ("plain", "skip"))
+    )

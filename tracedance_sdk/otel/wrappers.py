@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from tracedance_sdk.otel import names
 from tracedance_sdk.otel.tree import Key, Run
@@ -11,17 +11,26 @@ from tracedance_sdk.otel.tree import Key, Run
 _WORDS: Final = (names.INPUT_MESSAGES, names.OUTPUT_MESSAGES, names.CONVERSATION)
 
 
-def without_wrappers(found: list[Run]) -> tuple[list[Run], Mapping[Key, str]]:
-    """Return the runs without those that neither say nor do anything and hold other agents.
+class Unwrapped(NamedTuple):
+    """Runs without wrappers.
 
-    Returns:
-        The remaining runs in order, with what is called by such a run called by its caller; and
-        the name of the workflow around a run, for those that are in one.
+    Attributes:
+        runs: What remains, in order; what a wrapper called is called by the wrapper's caller.
+        workflows: The name of the workflow around a run, for those that are in one.
+        wrappers: What was taken out.
     """
+
+    runs: list[Run]
+    workflows: Mapping[Key, str]
+    wrappers: list[Run]
+
+
+def without_wrappers(found: list[Run]) -> Unwrapped:
+    """Return the runs without those that neither say nor do anything and hold other agents."""
     holding = {run.caller for run in found if run.caller is not None}
     wrappers = {run.key: run for run in found if run.key in holding and _is_silent(run)}
     if not wrappers:
-        return found, {}
+        return Unwrapped(found, {}, [])
     kept: list[Run] = []
     workflows: dict[Key, str] = {}
     callers: dict[Key, tuple[Key | None, str]] = {}
@@ -34,7 +43,7 @@ def without_wrappers(found: list[Run]) -> tuple[list[Run], Mapping[Key, str]]:
             enclosing = run.enclosing or wrappers[run.caller].enclosing
             run = run._replace(caller=caller, enclosing=enclosing)  # noqa: PLW2901
         kept.append(run)
-    return kept, workflows
+    return Unwrapped(kept, workflows, list(wrappers.values()))
 
 
 def _is_silent(run: Run) -> bool:
