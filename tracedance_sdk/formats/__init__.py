@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         open_inspect_log,
     )
     from tracedance_sdk.formats.known_tools import KnownTool, ToolTable, tool_table
+    from tracedance_sdk.formats.langfuse import traces_from_langfuse
     from tracedance_sdk.formats.message_pieces import Message, Piece, SeenCall, SeenResult
     from tracedance_sdk.formats.message_shapes import read_message
     from tracedance_sdk.formats.openai_chat import (
@@ -137,6 +138,7 @@ __all__ = [
     "traceeval_from_trace",
     "traces_from_anthropic",
     "traces_from_atif",
+    "traces_from_langfuse",
     "traces_from_responses",
     "write_atif",
     "write_messages",
@@ -162,6 +164,7 @@ __getattr__, __dir__ = lazy_face(
         "inspect_log": ("trace_from_inspect",),
         "inspect_log_archive": ("InspectLog", "InspectSample", "open_inspect_log"),
         "known_tools": ("KnownTool", "ToolTable", "tool_table"),
+        "langfuse": ("traces_from_langfuse",),
         "message_pieces": ("Message", "Piece", "SeenCall", "SeenResult"),
         "message_shapes": ("read_message",),
         "openai_chat": (

@@ -87,6 +87,7 @@ class Threads:
         self._replies: dict[str, tuple[Thread, int, int]] = {}
         self._latest: dict[str, Thread] = {}
         self._copies_left = _MOST_COPIES
+        self._told: set[bytes] = set()
 
     def add(self, call: ModelCall) -> tuple[Thread, dict[str, Any] | None]:
         """Add a call; return its conversation, and the turn of its reply."""
@@ -109,6 +110,11 @@ class Threads:
             self._replies[call.id] = (thread, thread.length, len(thread.told))
         return thread, turn
 
+    def has_told(self, message: Message) -> bool:
+        """Whether all that a message says has been told, in whatever conversation."""
+        keys = (_piece_key(message, piece) for piece in message.pieces)
+        return all(key is None or key in self._told for key in keys)
+
     def _reply(self, thread: Thread, call: ModelCall, changed: str | None) -> dict[str, Any] | None:
         if call.reply is None:
             return None
@@ -128,6 +134,7 @@ class Threads:
             if key is not None:
                 thread.state = _chained(thread.state, key)
                 thread.length += 1
+                self._told.add(key)
                 self._prefixes[thread.state] = (thread, thread.length)
 
     def _find(self, call: ModelCall) -> tuple[Thread, Sequence[Message]]:

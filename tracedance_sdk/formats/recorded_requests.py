@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.formats.places import Misfit
-from tracedance_sdk.trace import UNKNOWN, Json, parse_compact
+from tracedance_sdk.formats.transcript import read_arguments
+from tracedance_sdk.trace import UNKNOWN, Json
 
 _BODIES: Final = ("body", "params", "json", "content", "message")
 _PAIRS: Final = (
@@ -64,7 +65,7 @@ def _body(value: Json, key: str) -> tuple[dict[str, Any] | None, dict[str, Any]]
     beside: dict[str, Any] = {}
     for _ in range(4):
         if isinstance(value, str):
-            value = parse_compact(value)
+            value, _ = read_arguments(value)
             if value is UNKNOWN:
                 raise Misfit("text that is not JSON", key)
         if not isinstance(value, dict):
