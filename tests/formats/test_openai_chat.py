@@ -113,6 +113,10 @@ def test_the_older_function_calls_are_paired_by_name() -> None:
     [
         pytest.param('{"a":1}', {"a": 1}, None, id="compact"),
         pytest.param('{ "a" : "\\u00e9" }', {"a": "é"}, None, id="spelled in another way"),
+        pytest.param('{"a": 1, "b": "\\u00e9"}', {"a": 1, "b": "é"}, None, id="as Python writes"),
+        pytest.param('{"a": 1, "b": "é"}', {"a": 1, "b": "é"}, None, id="as Python may write"),
+        pytest.param('{"a": 1, "a": 2}', {"a": 2}, '{"a": 1, "a": 2}', id="a spaced key twice"),
+        pytest.param('{"a": 1e2}', {"a": 100.0}, None, id="a number spelled in another way"),
         pytest.param("[1]", [1], None, id="a list"),
         pytest.param("", {}, "", id="empty means none"),
         pytest.param('{"a": 1', UNKNOWN, '{"a": 1', id="cut"),
