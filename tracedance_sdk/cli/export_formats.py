@@ -15,6 +15,7 @@ import orjson
 
 from tracedance_sdk.errors import InvalidOption, TraceDanceError, UnreadableFile
 from tracedance_sdk.formats import messages_from_trace, tools_from_trace, write_atif
+from tracedance_sdk.otel import otlp_lines
 from tracedance_sdk.trace import UNKNOWN, Trace, encode_json
 
 
@@ -92,6 +93,10 @@ def _atif(trace: Trace) -> Iterator[bytes]:
     yield orjson.dumps(write_atif(trace))
 
 
+def _otlp(trace: Trace) -> Iterator[bytes]:
+    return otlp_lines(trace)
+
+
 def _chat(trace: Trace) -> Iterator[bytes]:
     document: dict[str, Any] = {"id": trace.id, "messages": messages_from_trace(trace)}
     tools = tools_from_trace(trace)
@@ -131,6 +136,7 @@ FORMATS: Final[
 ] = {
     "atif": (_atif, _nothing),
     "openai-chat": (_chat, _not_in_chats),
+    "otlp": (_otlp, _nothing),
     "trace-json": (_trace_json, _nothing),
 }
 """Name → how a trace is written, and what of it gets lost."""

@@ -22,7 +22,7 @@ Exit codes:
   2  wrong use, nothing to write, or a file that is there already
   3  written, but a source could not be read or a trace could not be written
 """
-_FORMATS: Final = ("atif", "openai-chat", "trace-json")
+_FORMATS: Final = ("atif", "openai-chat", "otlp", "trace-json")
 _MOST_PROBLEMS: Final = 20
 
 

@@ -1,0 +1,250 @@
+"""The verbs on a store, as their users run them."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from inline_snapshot import snapshot
+
+import tracedance_sdk as td
+from tests.cli.conftest import Tracedance
+from tracedance_sdk.formats import collect_paths
+from tracedance_sdk.store import TraceStore
+from tracedance_sdk.trace import Agent, Call, Outcome, Result, Text, Trace, Turn
+
+NOW = datetime.now(UTC)
+
+
+def trace(name: str, *, days: int | None = 0, agent: str = "helper") -> Trace:
+    call = Call(
+        index=0, id="c1", name="look", arguments={"at": 7}, result=Result(ok=True, content="x")
+    )
+    return Trace(
+        id=name,
+        agent=Agent(name=agent),
+        task_id="task-1",
+        started_at=None if days is None else NOW - timedelta(days=days),
+        outcome=Outcome(success=True),
+        turns=(
+            Turn(index=0, role="user", origin="human", content=(Text(text="Look."),)),
+            Turn(index=1, role="assistant", origin="agent", model="m-1", calls=(call,)),
+        ),
+    )
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stand beside a store with four traces."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    store = TraceStore.create("kept")
+    store.add([trace("aa-1"), trace("aa-2", days=40), trace("bb-1", days=None, agent="codex")])
+    store.add([trace("cc-1", days=400)])
+    return Path("kept")
+
+
+def test_a_store_is_listed_by_agent_by_trace_and_by_file(
+    kept: Path, tracedance: Tracedance
+) -> None:
+    ran = tracedance("ls", kept)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("Agent")
+    assert [line.split()[:4] for line in ran.out.splitlines()[1:4]] == [
+        ["codex", "-", "1", "1"],
+        ["helper", "-", "3", "3"],
+        ["all", "4", "4", "8"],
+    ]
+    ran = tracedance(
+        "ls", kept, "--where", "agent = 'helper' AND started_at < now() - INTERVAL 9 DAY"
+    )
+    assert [line.split()[0] for line in ran.out.splitlines()] == ["Trace", "cc-1", "aa-2", "2"]
+    ran = tracedance("ls", kept, "--files")
+    paths = [Path(line) for line in ran.out.splitlines()]
+    assert paths
+    assert all(path.is_file() for path in paths)
+    listed = json.loads(tracedance("ls", kept, "--json").out)
+    assert (listed["format"], sum(item["traces"] for item in listed["sources"])) == (
+        "tracedance.listing",
+        4,
+    )
+    listed = json.loads(tracedance("ls", kept, "--json", "--where", "true").out)
+    assert {item["trace_id"] for item in listed["traces"]} == {"aa-1", "aa-2", "bb-1", "cc-1"}
+
+
+def test_a_store_is_asked_in_sql(kept: Path, tracedance: Tracedance) -> None:
+    query = "SELECT agent, count(*) AS n FROM traces GROUP BY agent ORDER BY n"
+    assert tracedance("sql", kept, query).out == snapshot("""\
+agent   n
+codex   1
+helper  3
+2 rows
+""")
+    rows = [json.loads(line) for line in tracedance("sql", kept, query, "--json").out.splitlines()]
+    assert rows == [{"agent": "codex", "n": 1}, {"agent": "helper", "n": 3}]
+    found = list(csv.reader(io.StringIO(tracedance("sql", kept, query, "--csv").out)))
+    assert found == [["agent", "n"], ["codex", "1"], ["helper", "3"]]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("ls", "none"),
+        ("ls", "kept", "--where", "nonsense ("),
+        ("ls", "kept", "--where", "true) UNION SELECT 1 --"),
+        ("ls", "kept", "--files", "--where", "true"),
+        ("sql", "kept", "DROP TABLE traces"),
+        ("sql", "kept", "SELECT * FROM read_csv('/etc/passwd')"),
+        ("sql", "none", "SELECT 1"),
+        ("rm", "kept", "aa", "--yes"),
+        ("rm", "kept", "aa-1", "zz", "--yes"),
+        ("compact", "none"),
+        ("index", "none"),
+        ("export", "none", "--to", "atif", "--out", "x.jsonl"),
+        ("export", "kept", "--to", "word", "--out", "x.jsonl"),
+        ("export", "kept", "--to", "atif", "--out", "none/x.jsonl"),
+        ("export", "kept", "--to", "atif", "--out", "x.jsonl", "--trace", "zz"),
+    ],
+    ids=" ".join,
+)
+def test_wrong_use_is_said_and_changes_nothing(
+    kept: Path, tracedance: Tracedance, arguments: tuple[str, ...]
+) -> None:
+    ran = tracedance(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert "Traceback" not in ran.err
+    assert ran.err.startswith("tracedance: ")
+    assert len(TraceStore.open(kept)) == 4
+    assert sorted(path.name for path in Path().iterdir()) == ["kept"]
+
+
+def test_traces_are_taken_out_when_confirmed(
+    kept: Path, tracedance: Tracedance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    ran = tracedance("rm", kept, "aa-1")
+    assert (ran.code, len(TraceStore.open(kept))) == (1, 4)
+    assert "aa-1" in ran.out
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    assert tracedance("rm", kept, "aa-1").code == 0
+    ran = tracedance("rm", kept, "aa", "bb-1", "--yes")
+    assert (ran.code, ran.out) == (0, "2 traces taken out\n")
+    assert [item.id for item in TraceStore.open(kept)] == ["cc-1"]
+
+
+def test_old_traces_are_pruned_and_undated_ones_stay(kept: Path, tracedance: Tracedance) -> None:
+    would = tracedance("prune", kept, "--older-than", "30d", "--dry-run")
+    assert would.out == "would take out 2 traces; 1 without any time stay\n"
+    assert len(TraceStore.open(kept)) == 4
+    ran = tracedance("prune", kept, "--older-than", "30d", "--json")
+    found = json.loads(ran.out)
+    assert (found["format"], found["removed"], found["undated"]) == ("tracedance.pruning", 2, 1)
+    assert {item.id for item in TraceStore.open(kept)} == {"aa-1", "bb-1"}
+    assert tracedance("prune", kept, "--older-than", "30").code == 2
+
+
+def test_a_store_is_compacted_and_indexed(kept: Path, tracedance: Tracedance) -> None:
+    before = list(TraceStore.open(kept))
+    ran = tracedance("compact", kept)
+    assert ran.out.startswith("2 partitions became 1, 0 rows left behind, ")
+    assert sorted(TraceStore.open(kept), key=str) == sorted(before, key=str)
+    assert tracedance("sql", kept, "SELECT count(*) FROM features").code == 2
+    assert tracedance("index", kept).out.startswith("features of 1 partition derived, 0 kept; ")
+    assert tracedance("sql", kept, "SELECT count(*) FROM features").code == 0
+
+
+def test_one_trace_of_a_store_is_shown_and_all_are_graded(
+    kept: Path, tracedance: Tracedance
+) -> None:
+    shown = tracedance("show", kept, "--trace", "bb")
+    assert (shown.code, shown.err) == (0, "")
+    assert "trace bb-1" in shown.out
+    Path("task.yaml").write_text("format: tracedance.task\nversion: 1\nid: task-1\n")
+    graded = tracedance("evaluate", kept, "--spec", "task.yaml", "--json")
+    assert {row["report"]["trace_id"] for row in json.loads(graded.out)["rows"]} == {
+        "aa-1",
+        "aa-2",
+        "bb-1",
+        "cc-1",
+    }
+
+
+@pytest.mark.parametrize("form", ["atif", "otlp", "trace-json", "openai-chat"])
+@pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz"])
+def test_what_is_exported_is_read_again_with_every_call(
+    kept: Path, tracedance: Tracedance, form: str, name: str
+) -> None:
+    ran = tracedance("export", kept, "--to", form, "--out", name)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(f"4 traces written to '{name}'\n")
+    assert (Path(name).read_bytes()[:2] == b"\x1f\x8b") == name.endswith(".gz")
+    again = [item.trace for item in collect_paths([name])]
+    assert all(again)
+    found = [item for item in again if item is not None]
+    assert len(found) == 4
+    original = list(TraceStore.open(kept))
+    assert [
+        [(c.name, c.arguments, c.result and c.result.content) for c in t.calls] for t in found
+    ] == [[(c.name, c.arguments, c.result and c.result.content) for c in t.calls] for t in original]
+    if form != "openai-chat":
+        assert sorted(item.id for item in found) == ["aa-1", "aa-2", "bb-1", "cc-1"]
+
+
+def test_what_a_format_has_no_place_for_is_counted(kept: Path, tracedance: Tracedance) -> None:
+    ran = tracedance("export", kept, "--to", "openai-chat", "--out", "x.jsonl")
+    assert ran.out == snapshot("""\
+4 traces written to 'x.jsonl'
+  no place in openai-chat for a turn's model: 4
+  no place in openai-chat for the trace's outcome: 4
+  no place in openai-chat for the trace's task_id: 4
+  no place in openai-chat for whether a call succeeded: 4
+""")
+
+
+def test_an_export_chooses_and_replaces_nothing_unasked(kept: Path, tracedance: Tracedance) -> None:
+    arguments = ("export", kept, "--to", "trace-json", "--out", "x.jsonl")
+    assert tracedance(*arguments, "--where", "agent = 'codex'").code == 0
+    (line,) = Path("x.jsonl").read_bytes().splitlines()
+    assert json.loads(line)["id"] == "bb-1"
+    ran = tracedance(*arguments, "--trace", "cc")
+    assert (ran.code, "--force replaces it" in ran.err) == (2, True)
+    assert tracedance(*arguments, "--trace", "cc", "--force").code == 0
+    assert json.loads(Path("x.jsonl").read_bytes())["id"] == "cc-1"
+
+
+def test_an_export_of_what_can_be_read_in_part_says_so(kept: Path, tracedance: Tracedance) -> None:
+    good = json.dumps({"messages": [{"role": "user", "content": "Hi"}]})
+    Path("a.jsonl").write_text(f"{good}\n{{\n")
+    ran = tracedance("export", "a.jsonl", "--to", "atif", "--out", "x.jsonl.gz")
+    assert (ran.code, ran.err.count("\n")) == (3, 1)
+    assert len(gzip.decompress(Path("x.jsonl.gz").read_bytes()).splitlines()) == 1
+
+
+def test_a_journal_goes_through_a_store_and_spans_and_is_the_same(
+    tmp_path: Path, tracedance: Tracedance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    @td.tool
+    def add(first: int, second: int) -> int:
+        return first + second
+
+    for number in range(3):
+        with td.TraceRecorder(journal="runs", task_id=f"task-{number}", state=lambda: {"n": 1}):
+            assert add(number, 2) == number + 2
+    assert tracedance("import", "runs", "--store", "kept", "--quiet").code == 0
+    first = sorted(TraceStore.open("kept", tools="recorded"), key=lambda item: item.id)
+    assert len(first) == 3
+    assert [call.arguments["first"] for item in first for call in item.calls].count(0) == 1
+    assert tracedance("export", "kept", "--to", "otlp", "--out", "spans.jsonl").code == 0
+    assert tracedance("import", "spans.jsonl", "--store", "again", "--quiet").code == 0
+    second = sorted(TraceStore.open("again", tools="recorded"), key=lambda item: item.id)
+    assert [item.turns for item in second] == [item.turns for item in first]
+    assert [item.final_state for item in second] == [item.final_state for item in first]
+    ran = tracedance("import", "spans.jsonl", "--store", "kept", "--quiet")
+    assert "0 traces added" in ran.out
