@@ -21,7 +21,7 @@ from tests.support.claude_code_records import (
     user,
 )
 from tracedance_sdk.formats import ImportProblem
-from tracedance_sdk.formats.coding import branches, claude_code
+from tracedance_sdk.formats.coding import claude_code
 from tracedance_sdk.trace import Trace, encode_json
 
 FORKED = [
@@ -204,11 +204,10 @@ def test_many_records_in_one_line_are_no_deep_recursion() -> None:
 
 
 def test_branches_beyond_the_bound_are_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claude_code, "MOST_REPEATED", 60)
-    monkeypatch.setattr(branches, "MOST_REPEATED", 60)
+    monkeypatch.setattr(claude_code, "MOST_RETOLD", 60)
     records = chain(*(user(f"u{n}", None, f"say {n}") for n in range(20)))
     records += [user(f"b{n}", "u19", f"branch {n}") for n in range(20)]
     found = found_in(records)
     (problem,) = [item for item in found if isinstance(item, ImportProblem)]
-    assert len(found) == 3
-    assert problem.reason == snapshot("18 branches left out, which repeat more than can be held")
+    assert len(found) == 8
+    assert problem.reason == snapshot("13 branches left out, which repeat more than can be held")

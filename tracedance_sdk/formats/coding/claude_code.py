@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.errors import TraceDanceError
-from tracedance_sdk.formats.coding.branches import MOST_REPEATED, Branch, find_branches
+from tracedance_sdk.formats.coding.branches import Branch, find_branches
 from tracedance_sdk.formats.coding.claude_code_agents import (
     Main,
     Start,
@@ -59,6 +59,12 @@ from tracedance_sdk.trace import (
 )
 
 COLLECTOR: Final = "claude_code"
+MOST_RETOLD: Final = 200_000
+"""Most records of all branches of a file together, or four times those of the file if that is more.
+
+Those that branches share count for each: a small file may else ask for any number of turns.
+"""
+
 _MOST_KINDS: Final = 9
 _OUTCOMES: Final = ("initial_attribution", "files_touched", "token_usage")
 
@@ -192,10 +198,11 @@ class _Reading:
         sessions: set[str] = set()
         left_out = branches.left_out
         told = 0
+        most = max(MOST_RETOLD, 4 * len(self._thread.entries))
         for branch in branches.found:
-            for session, steps in self._by_session(branch):
-                told += len(steps)
-                if told > MOST_REPEATED and sessions:
+            for session, end in self._ends(branch).items():
+                told += end
+                if told > most and sessions:
                     left_out += 1
                     continue
                 name = self._thread.fragment
@@ -203,9 +210,9 @@ class _Reading:
                     name = f"{name}/{self._name(branch)}"
                 sessions.add(session)
                 try:
-                    yield self._trace(steps, session, name)
+                    yield self._trace(list(branch.steps[:end]), session, name)
                 except TraceDanceError as error:
-                    line = self._thread.entries[steps[0]].line
+                    line = self._thread.entries[branch.steps[0]].line
                     yield ImportProblem(str(self._path), str(error), line)
         if left_out:
             reason = f"{left_out} branches left out, which repeat more than can be held"
@@ -218,20 +225,24 @@ class _Reading:
         names = self._links.found[int(branch.name.removeprefix("#"))].names
         return names[-1]
 
-    def _by_session(self, branch: Branch) -> Iterator[tuple[str, list[int]]]:
-        """Yield the sessions of a branch, each with its records and those it goes on from."""
-        steps = list(branch.steps)
+    def _ends(self, branch: Branch) -> dict[str, int]:
+        """Return the sessions of a branch, each with how many of its records it goes on from.
+
+        The last one has also what follows its last word.
+        """
         beginning = int(branch.name.removeprefix("#")) if branch.name else 0
         ends: dict[str, int] = {}
         session = self._identity.session
-        for position, step in enumerate(steps):
+        last = session
+        for count, step in enumerate(branch.steps, start=1):
             entry = self._thread.entries[step]
             session = session_of(entry) or session
             if entry.kind in TALK and step >= beginning:
-                ends[session] = position
-        last = max(ends.values(), default=0)
-        for name, end in ends.items():
-            yield name, steps if end == last else steps[: end + 1]
+                ends[session] = count
+                last = session
+        if ends:
+            ends[last] = len(branch.steps)
+        return ends
 
     def _trace(self, steps: list[int], session: str, name: str) -> Trace:
         entries = [self._thread.entries[step] for step in steps]
