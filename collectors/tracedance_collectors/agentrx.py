@@ -15,7 +15,6 @@ from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats import ImportProblem, Place, RecordCollector, Signature
 from tracedance_sdk.formats.benchmarks import documents_beside, files_beside, trace_from_magentic
 from tracedance_sdk.trace import (
-    Agent,
     Json,
     Source,
     Trace,
@@ -57,7 +56,6 @@ def _run(run: Json, place: Place, uri: str, labels: dict[str, list[Json]]) -> Tr
     return trace.model_copy(
         update={
             "id": imported_trace_id(NAME, source_digest(run["traj"]), native_id or ""),
-            "agent": Agent(name="tau-bench"),
             "source": Source(collector=NAME, uri=uri, native_id=native_id),
             "metadata": metadata,
         }

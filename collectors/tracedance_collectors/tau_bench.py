@@ -90,6 +90,7 @@ def trace_from_run(run: Json, place: Place, *, uri: str | None = None) -> Trace:
         where=place.where,
         path=f"{place.path}.traj",
         mark=marked,
+        agent={"name": "tau-bench"},
         group=str(task),
         task_id=str(task),
         outcome=Outcome(

@@ -63,8 +63,4 @@ def test_few_shot_texts_hold_neither_names_nor_arguments() -> None:
     calls = [call for trace in traces if trace for call in trace.calls]
     assert {(call.name, call.arguments) for call in calls} == {("unknown", UNKNOWN)}
     fits = Counter(trace.fidelity.fit_for for trace in traces if trace)
-    assert fits == snapshot(
-        Counter(
-            {("reading", "next_turn", "rebuilt_test"): 87, ("reading", "grading", "next_turn"): 1}
-        )
-    )
+    assert fits == snapshot(Counter({("reading",): 87, ("reading", "grading", "next_turn"): 1}))

@@ -228,14 +228,3 @@ def test_a_broken_run_is_a_problem_and_the_others_are_read(tmp_path: Path) -> No
             "3",
         ]
     )
-
-
-def test_few_shot_files_hold_prose_and_are_reported_instead_of_guessed_at() -> None:
-    found = list(collect_paths([shared_data("tau-bench") / "few_shot_data"]))
-    assert [item.path.name for item in found] == [
-        "MockAirlineDomainEnv-few_shot.jsonl",
-        "MockRetailDomainEnv-few_shot.jsonl",
-    ]
-    for item in found:
-        assert item.problem is not None
-        assert "no collector recognises this file" in item.problem.reason

@@ -21,7 +21,8 @@ def trace_from_few_shot(record: Json, place: Place, *, uri: str | None = None) -
     """Build the trace of a conversation.
 
     Messages begin where a line starts with a speaker, which a message may hold as well: the
-    borders are noted as guessed. Calls are named ``unknown`` and their arguments are unknown.
+    borders are noted as guessed. Calls are named ``unknown`` and their arguments are unknown, so
+    that the trace is fit for reading alone.
 
     Args:
         record: ``{"messages_display": text}``.
@@ -60,8 +61,10 @@ def trace_from_few_shot(record: Json, place: Place, *, uri: str | None = None) -
 def _answer(log: Transcript, words: str) -> None:
     has_failed = words.startswith(("Error:", "Unknown action"))
     message = words.removeprefix("Error:").strip()
-    log.request("unknown")
+    call = log.request("unknown", bound_by="order")
+    log.note("content_off", f"turns[{len(log.turns) - 1}]")
     log.answer(
+        call["id"],
         content=words,
         ok=not has_failed,
         error={"type": "Error", "message": message} if has_failed else None,
