@@ -130,9 +130,11 @@ def test_tools_that_the_agent_did_not_use_itself_are_not_among_its_own(who: Any)
     assert complete_tools(trace, table=TABLE) is trace
 
 
-def test_a_result_without_a_name_defines_no_tool() -> None:
-    trace = run("unknown", bound_by="synthetic")
+@pytest.mark.parametrize("bound_by", ["order", "synthetic"])
+def test_a_call_without_a_name_defines_no_tool(bound_by: Any) -> None:
+    trace = run("unknown", bound_by=bound_by)
     assert complete_tools(trace, table=TABLE) is trace
+    assert list(ToolShapes([trace]).tools()) == []
 
 
 def test_fidelity_is_worked_out_anew_and_what_the_reader_noted_stays() -> None:
@@ -152,11 +154,10 @@ def test_definitions_inferred_from_tau_bench_are_met_by_its_calls() -> None:
     shapes = ToolShapes(traces)
     calls = 0
     for trace in traces:
-        tools = {
-            tool.name: tool for tool in complete_tools(trace, table=TABLE, shapes=shapes).tools
-        }
-        assert tools.keys() == {call.name for call in trace.actions}
-        for call in trace.actions:
+        named = [call for call in trace.actions if call.name != "unknown"]
+        completed = complete_tools(trace, table=TABLE, shapes=shapes)
+        assert {tool.name for tool in completed.tools} == {call.name for call in named}
+        for call in named:
             inferred = shapes.definition(trace.agent.name, call.name)
             assert inferred is not None
             assert inferred.parameters is not None

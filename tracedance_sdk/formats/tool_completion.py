@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, Literal
 
 from tracedance_sdk.formats.known_tools import KnownTool, ToolTable
-from tracedance_sdk.formats.tool_inference import ToolShapes, is_asked_for
+from tracedance_sdk.formats.tool_inference import ToolShapes, is_named
 from tracedance_sdk.trace import ToolDefinition, Trace, assess
 
 Limit = Literal["recorded", "known", "inferred"]
@@ -43,7 +43,7 @@ def complete_tools(
     tools = [search.filled(tool) for tool in trace.tools]
     if not any(tool.origin == "recorded" for tool in trace.tools):
         defined = {tool.name for tool in tools}
-        called = dict.fromkeys(call.name for call in trace.actions if is_asked_for(call))
+        called = dict.fromkeys(call.name for call in trace.actions if is_named(call))
         added = (search.definition(name) for name in called if name not in defined)
         tools += [tool for tool in added if tool is not None]
     if tools == list(trace.tools):

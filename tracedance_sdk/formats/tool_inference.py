@@ -149,7 +149,7 @@ class ToolShapes:
 
     def add(self, trace: Trace) -> None:
         """Count the agent's own calls of a trace; those inside a call or by a user are not its."""
-        calls = [call for call in trace.actions if is_asked_for(call)]
+        calls = [call for call in trace.actions if is_named(call)]
         agent = trace.agent.name
         if not calls or len(agent) > LONGEST_NAME:
             return
@@ -244,9 +244,9 @@ class ToolShapes:
                 del tools[name]
 
 
-def is_asked_for(call: Call) -> bool:
-    """Whether a call names a tool: one known from a nameless result alone does not."""
-    return not (call.bound_by == "synthetic" and call.name == "unknown")
+def is_named(call: Call) -> bool:
+    """Whether a call names a tool: readers call one ``unknown`` where the source does not tell."""
+    return call.name != "unknown"
 
 
 def _type(value: Json) -> str:
