@@ -125,6 +125,12 @@ STOPPED = "The user doesn't want to take this action right now. STOP what you ar
             id="timeout",
         ),
         pytest.param(
+            {"content": "Exit code 143\nCommand timed out after 2m 0s", "is_error": True},
+            {},
+            (False, "timeout", 143, False),
+            id="timeout with a code",
+        ),
+        pytest.param(
             {"content": REFUSED, "is_error": True}, {}, (False, "rejected", None, False), id="no"
         ),
         pytest.param(

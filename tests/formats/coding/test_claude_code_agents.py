@@ -117,6 +117,23 @@ def test_a_side_chain_that_hangs_on_its_call_is_linked_by_it() -> None:
     assert sub.fidelity.count("record_lost") == 0
 
 
+@pytest.mark.parametrize("is_beside", [False, True], ids=["inside", "in its own file"])
+def test_an_agent_started_on_a_branch_is_linked_to_its_trace(
+    is_beside: bool, tmp_path: Path
+) -> None:
+    records = session(told_by={"agentId": "x1"})
+    start = [user("u0", None, "Hi"), reply("b0", "u0", "m0", "Hello"), user("c0", "b0", "First")]
+    records[0]["parentUuid"] = "b0"
+    side = agent("x1")
+    write(tmp_path / f"{SESSION}.jsonl", [*start, *records, *([] if is_beside else side)])
+    if is_beside:
+        write(tmp_path / "agent-x1.jsonl", side)
+    traces = read(tmp_path)
+    second = next(trace for trace in traces if trace.metadata.get("branch") == "/u1")
+    sub = next(trace for trace in traces if trace.parent is not None)
+    assert linked(second, sub)
+
+
 def test_two_calls_of_one_prompt_tell_nothing() -> None:
     records = chain(
         user("u1", None, "Twice"),

@@ -21,7 +21,7 @@ from tests.support.claude_code_records import (
     user,
 )
 from tracedance_sdk.formats import ImportProblem
-from tracedance_sdk.formats.coding import claude_code
+from tracedance_sdk.formats.coding import claude_code_branches
 from tracedance_sdk.trace import Trace, encode_json
 
 FORKED = [
@@ -204,7 +204,7 @@ def test_many_records_in_one_line_are_no_deep_recursion() -> None:
 
 
 def test_branches_beyond_the_bound_are_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claude_code, "MOST_RETOLD", 60)
+    monkeypatch.setattr(claude_code_branches, "MOST_RETOLD", 60)
     records = chain(*(user(f"u{n}", None, f"say {n}") for n in range(20)))
     records += [user(f"b{n}", "u19", f"branch {n}") for n in range(20)]
     found = found_in(records)

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.errors import TraceDanceError
-from tracedance_sdk.formats.coding.branches import Branch, find_branches
 from tracedance_sdk.formats.coding.claude_code_agents import (
     Main,
     Start,
@@ -27,15 +26,14 @@ from tracedance_sdk.formats.coding.claude_code_agents import (
     read_beside,
     read_main,
 )
+from tracedance_sdk.formats.coding.claude_code_branches import Strand, find_strands
 from tracedance_sdk.formats.coding.claude_code_records import (
-    TALK,
     Entry,
     Misread,
     Thread,
     find_threads,
     links_of,
     read_entries,
-    session_of,
 )
 from tracedance_sdk.formats.coding.claude_code_turns import (
     AGENT,
@@ -59,12 +57,6 @@ from tracedance_sdk.trace import (
 )
 
 COLLECTOR: Final = "claude_code"
-MOST_RETOLD: Final = 200_000
-"""Most records of all branches of a file together, or four times those of the file if that is more.
-
-Those that branches share count for each: a small file may else ask for any number of turns.
-"""
-
 _MOST_KINDS: Final = 9
 _OUTCOMES: Final = ("initial_attribution", "files_touched", "token_usage")
 
@@ -151,8 +143,15 @@ def _subagent(thread: Thread, main: Main | None, entries: Sequence[Entry], path:
 def _parent(identity: _Identity, main: Main | None, start: Start | None) -> Parent | None:
     if main is None and not is_unique(identity.session):
         return None
-    above = identity._replace(agent=start.agent if start else None)
-    branch = main.branch if main is not None and above.agent is None else ""
+    if start is not None and start.agent is not None:
+        above = identity._replace(agent=start.agent)
+        return Parent(trace_id=above.id(), call_id=start.call_id)
+    above, branch = identity._replace(agent=None), ""
+    if main is not None:
+        strand = main.elsewhere.get(start.call_id) if start else None
+        branch = main.branch if strand is None else strand.name
+        if strand is not None and main.session is not None:
+            above = above._replace(session=strand.session)
     return Parent(trace_id=above.id(branch), call_id=start.call_id if start else None)
 
 
@@ -194,57 +193,19 @@ class _Reading:
 
     def traces(self) -> Iterator[Trace | ImportProblem]:
         """Yield a trace for each session of each branch."""
-        branches = find_branches(self._links.found)
-        sessions: set[str] = set()
-        left_out = branches.left_out
-        told = 0
-        most = max(MOST_RETOLD, 4 * len(self._thread.entries))
-        for branch in branches.found:
-            for session, end in self._ends(branch).items():
-                told += end
-                if told > most and sessions:
-                    left_out += 1
-                    continue
-                name = self._thread.fragment
-                if session in sessions:
-                    name = f"{name}/{self._name(branch)}"
-                sessions.add(session)
-                try:
-                    yield self._trace(list(branch.steps[:end]), session, name)
-                except TraceDanceError as error:
-                    line = self._thread.entries[branch.steps[0]].line
-                    yield ImportProblem(str(self._path), str(error), line)
-        if left_out:
+        strands = find_strands(self._thread, self._links, session=self._identity.session)
+        for strand in strands.found:
+            try:
+                yield self._trace(strand)
+            except TraceDanceError as error:
+                line = self._thread.entries[strand.steps[0]].line
+                yield ImportProblem(str(self._path), str(error), line)
+        if left_out := strands.left_out:
             reason = f"{left_out} branches left out, which repeat more than can be held"
             yield ImportProblem(str(self._path), reason)
 
-    def _name(self, branch: Branch) -> str:
-        """Return the name of a branch: the id of the record with which it leaves another one."""
-        if not branch.name:
-            return ""
-        names = self._links.found[int(branch.name.removeprefix("#"))].names
-        return names[-1]
-
-    def _ends(self, branch: Branch) -> dict[str, int]:
-        """Return the sessions of a branch, each with how many of its records it goes on from.
-
-        The last one has also what follows its last word.
-        """
-        beginning = int(branch.name.removeprefix("#")) if branch.name else 0
-        ends: dict[str, int] = {}
-        session = self._identity.session
-        last = session
-        for count, step in enumerate(branch.steps, start=1):
-            entry = self._thread.entries[step]
-            session = session_of(entry) or session
-            if entry.kind in TALK and step >= beginning:
-                ends[session] = count
-                last = session
-        if ends:
-            ends[last] = len(branch.steps)
-        return ends
-
-    def _trace(self, steps: list[int], session: str, name: str) -> Trace:
+    def _trace(self, strand: Strand) -> Trace:
+        session, name, steps = strand
         entries = [self._thread.entries[step] for step in steps]
         is_subagent = self._thread.agent is not None
         told = tell_entries(entries, shared=self._shared, is_subagent=is_subagent)

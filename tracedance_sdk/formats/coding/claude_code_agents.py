@@ -15,12 +15,18 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.errors import TraceDanceError
+from tracedance_sdk.formats.coding.claude_code_branches import (
+    Strand,
+    calls_beyond_first,
+    find_strands,
+)
 from tracedance_sdk.formats.coding.claude_code_records import (
     Entry,
     Misread,
     Thread,
     find_threads,
     is_answer,
+    links_of,
     read_entries,
 )
 from tracedance_sdk.formats.coding.claude_code_results import text_of
@@ -122,12 +128,14 @@ class Main(NamedTuple):
         namespace: What sets the id apart; see `namespace_of`.
         branch: Of the trace; see `Thread.fragment`.
         starts: The calls of the file.
+        elsewhere: The calls that only another of its traces has, with it.
     """
 
     session: str | None
     namespace: str
     branch: str
     starts: Starts
+    elsewhere: dict[str, Strand]
 
 
 class Family(NamedTuple):
@@ -167,7 +175,14 @@ def read_main(threads: Sequence[Thread], entries: Sequence[Entry]) -> Main:
     starts.add(threads)
     main = threads[0]
     session = main.session
-    return Main(session, namespace_of(session or "", entries), main.fragment, starts)
+    strands = find_strands(main, links_of(main), session=session or "")
+    return Main(
+        session,
+        namespace_of(session or "", entries),
+        main.fragment,
+        starts,
+        calls_beyond_first(main, strands),
+    )
 
 
 def family_of(thread: Thread, session: str, path: Path) -> Family:

@@ -10,12 +10,12 @@ from tracedance_sdk.formats.piece_shapes import result_content
 from tracedance_sdk.trace import UNKNOWN, Json
 
 _EXIT: Final = re.compile(r"(?:Error: )?Exit code (-?\d{1,9})(?:\n|$)")
+_TIMEOUT: Final = re.compile(r"(?:Error: )?(?:Exit code -?\d{1,9}\n)?Command timed out after")
 _TAGGED: Final = re.compile(r"<tool_use_error>(.*?)(?:</tool_use_error>|$)", re.DOTALL)
 _LONGEST_MESSAGE: Final = 300
 _WORDS: Final = (
     ("rejected", ("The user doesn't want to proceed with this tool use",)),
     ("interrupted", ("The user doesn't want to take this action", "[Request interrupted by user")),
-    ("timeout", ("Command timed out after", "Error: Command timed out after")),
     ("tool_use_error", ("<tool_use_error>",)),
 )
 """Types of errors by how the client's texts begin."""
@@ -59,6 +59,8 @@ def duration_ms(record: dict[str, Any]) -> float | None:
 
 def _error(text: str, *, is_exit: bool) -> dict[str, str]:
     kind = next((word for word, starts in _WORDS if text.startswith(starts)), None)
+    if _TIMEOUT.match(text):
+        kind = "timeout"
     tagged = _TAGGED.match(text)
     message = (tagged.group(1) if tagged else text).strip().partition("\n")[0]
     return {
