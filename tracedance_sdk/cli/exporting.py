@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
@@ -14,6 +14,7 @@ from tracedance_sdk.cli.counts import count
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tracedance_sdk.store import ToolLimit
     from tracedance_sdk.trace import Trace
 
 _EXIT_CODES: Final = """\b
@@ -40,6 +41,13 @@ _MOST_PROBLEMS: Final = 20
     "--trace", "trace_id", metavar="ID", help="Only the trace whose id starts so, or is so."
 )
 @click.option("--where", metavar="SQL", help="Of a store: only traces for which this holds.")
+@click.option(
+    "--tools",
+    type=click.Choice(("recorded", "known", "inferred")),
+    default="recorded",
+    show_default=True,
+    help="Of a store: the weakest origin of tool definitions.",
+)
 @click.option("--force", is_flag=True, help="Replace the file when it is there.")
 def export(
     sources: tuple[Path, ...],
@@ -48,6 +56,7 @@ def export(
     out: Path,
     trace_id: str | None,
     where: str | None,
+    tools: ToolLimit,
     force: bool,
 ) -> int:
     """Write traces in another format, one JSON document a line.
@@ -61,7 +70,7 @@ def export(
     if out.exists() and not force:
         raise InvalidOption(f"{str(out)!r} is there already; --force replaces it")
     work, missed = Export(form), _Missed()
-    lines = work.lines(_traces(sources, where, trace_id, missed))
+    lines = work.lines(_traces(sources, _Choice(where, trace_id, tools), missed))
     first = next(lines, None)
     if first is None:
         for line in work.problems[:_MOST_PROBLEMS]:
@@ -83,23 +92,28 @@ class _Missed:
     number = 0
 
 
-def _traces(
-    sources: tuple[Path, ...], where: str | None, trace_id: str | None, missed: _Missed
-) -> Iterator[Trace]:
+class _Choice(NamedTuple):
+    where: str | None
+    trace_id: str | None
+    tools: ToolLimit
+
+
+def _traces(sources: tuple[Path, ...], choice: _Choice, missed: _Missed) -> Iterator[Trace]:
     from tracedance_sdk.cli.choosing import is_chosen
+    from tracedance_sdk.cli.prune import is_store
     from tracedance_sdk.cli.sources import collect_traces
+    from tracedance_sdk.store import TraceStore
 
-    if where is not None:
-        from tracedance_sdk.store import TraceStore
-
-        for path in sources:
-            found = TraceStore.open(path).traces(where)
-            yield from (trace for trace in found if is_chosen(trace, trace_id))
-        return
-    for item in collect_traces(sources):
-        if item.trace is None:
-            missed.number += 1
-            if missed.number <= _MOST_PROBLEMS:
-                complain(str(item.problem))
-        elif is_chosen(item.trace, trace_id):
-            yield item.trace
+    for path in sources:
+        if choice.where is not None or is_store(path):
+            for trace in TraceStore.open(path, tools=choice.tools).traces(choice.where):
+                if is_chosen(trace, choice.trace_id):
+                    yield trace
+            continue
+        for item in collect_traces([path]):
+            if item.trace is None:
+                missed.number += 1
+                if missed.number <= _MOST_PROBLEMS:
+                    complain(str(item.problem))
+            elif is_chosen(item.trace, choice.trace_id):
+                yield item.trace
