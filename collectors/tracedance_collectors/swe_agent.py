@@ -27,6 +27,7 @@ collector = RecordCollector(
     (
         Signature.of("trajectory[].action", "trajectory[].observation", "trajectory[].thought"),
         Signature.of("history[].role", "history[].agent", names=("*.traj", "*.traj.gz")),
+        Signature.of("trajectory[].action", names=("*.traj", "*.traj.gz")),
         Signature.of("trajectory", "environment", names=("*.traj", "*.traj.gz")),
     ),
     read,

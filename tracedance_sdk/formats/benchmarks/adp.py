@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tracedance_sdk.formats.places import Misfit, Place, expect, field, optional
+from tracedance_sdk.formats.benchmarks.stepping import take_each
+from tracedance_sdk.formats.places import Place, field, optional
 from tracedance_sdk.formats.transcript import Transcript, text_part
 from tracedance_sdk.trace import (
     UNKNOWN,
@@ -44,11 +45,7 @@ def trace_from_adp(record: Json, place: Place, *, uri: str | None = None) -> Tra
     details = optional(fields, "details", dict) or {}
     model = optional(details, "model_name", str) or optional(details, "model", str)
     log = _Log(model)
-    for index, item in enumerate(items):
-        try:
-            log.take(expect(item, dict))
-        except Misfit as misfit:
-            raise misfit.below("content", index) from None
+    take_each(items, log.take, "content")
     is_swe_agent = (model or "").startswith("swe-agent")
     return log.turns.trace(
         imported_trace_id(NAME, source_digest(items), native_id),
@@ -77,7 +74,7 @@ class _Log:
         """Whether the last turn's call has no result yet."""
         self._has_begun = False
 
-    def take(self, item: dict[str, Any]) -> None:
+    def take(self, _index: int, item: dict[str, Any]) -> None:
         kind = field(item, "class_", str)
         if kind == "api_action":
             name = field(item, "function", str)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from tracedance_sdk.formats.benchmarks.stepping import take_each
 from tracedance_sdk.formats.openai_tools import tools_from_chat
 from tracedance_sdk.formats.places import Place, expect, field, optional
 from tracedance_sdk.formats.transcript import Transcript
@@ -59,8 +60,7 @@ def trace_from_agentdojo(
     told = place.field(fields, "metadata", dict)
     messages = place.field(fields, "messages", list)
     log = _Log()
-    for index, item in enumerate(messages):
-        log.take(index, expect(item, dict))
+    take_each(messages, log.take, "messages")
     if not messages:
         # A run that was graded had at least its task.
         log.turns.note("record_lost", "turns")

@@ -10,6 +10,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from tracedance_sdk.formats.benchmarks.stepping import take_each
 from tracedance_sdk.formats.benchmarks.swebench import Verdict
 from tracedance_sdk.formats.benchmarks.usages import usage_fields
 from tracedance_sdk.formats.places import Place, expect, field, optional
@@ -62,8 +63,7 @@ def trace_from_mini_swe_agent(
     messages = place.expect(record, list) if is_bare else place.field(fields, "messages", list)
     info = optional(fields, "info", dict) or {}
     log = _Log(info)
-    for index, item in enumerate(messages):
-        log.take(index, expect(item, dict))
+    take_each(messages, log.take, *([] if is_bare else ["messages"]))
     task = optional(fields, "instance_id", str) or instance
     return log.turns.trace(
         imported_trace_id(NAME, source_digest(messages[:3]), task),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from tracedance_sdk.formats.benchmarks.stepping import take_each
 from tracedance_sdk.formats.benchmarks.swe_agent_commands import (
     command_name,
     command_result,
     documented_commands,
 )
-from tracedance_sdk.formats.places import Place, expect, field, optional
+from tracedance_sdk.formats.places import Place, field, optional
 from tracedance_sdk.formats.transcript import Transcript, text_part
 from tracedance_sdk.trace import (
     ErrorInfo,
@@ -48,8 +49,7 @@ def trace_from_nebius_row(row: Json, place: Place, *, uri: str | None = None) ->
     task = place.field(fields, "instance_id", str)
     messages = place.field(fields, "trajectory", list)
     log = _Log(optional(fields, "model_name", str))
-    for item in messages:
-        log.take(expect(item, dict))
+    take_each(messages, log.take, "trajectory")
     status = optional(fields, "exit_status", str)
     stopped = (status or "").removeprefix("submitted").strip(" ()")
     known = ("instance_id", "trajectory", "target", "model_name")
@@ -83,7 +83,7 @@ class _Log:
         self._open = False
         self._has_begun = False
 
-    def take(self, message: dict[str, Any]) -> None:
+    def take(self, _index: int, message: dict[str, Any]) -> None:
         role = field(message, "role", str)
         text = optional(message, "text", str) or ""
         told = ("role", "text", "system_prompt")

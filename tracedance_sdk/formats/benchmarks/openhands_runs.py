@@ -7,8 +7,9 @@ from typing import Any
 
 from tracedance_sdk.formats.benchmarks.openhands_completions import NAME
 from tracedance_sdk.formats.benchmarks.openhands_events import EventLog
+from tracedance_sdk.formats.benchmarks.stepping import take_each
 from tracedance_sdk.formats.benchmarks.swebench import Verdict
-from tracedance_sdk.formats.places import Place, expect, optional
+from tracedance_sdk.formats.places import Place, optional
 from tracedance_sdk.trace import (
     ErrorInfo,
     Json,
@@ -85,16 +86,14 @@ def trace_from_openhands_row(
 
 def _read(entries: list[Json], place: Place) -> EventLog:
     log = EventLog(place)
-    for event in _events(entries):
-        log.take(event)
+    take_each(_events(entries), lambda _, event: log.take(event))
     return log
 
 
-def _events(entries: list[Json]) -> Iterator[dict[str, Any]]:
+def _events(entries: list[Json]) -> Iterator[Json]:
     """Yield the events of a history; older ones pair each action with its observation."""
     for entry in entries:
-        for event in entry if isinstance(entry, list) else (entry,):
-            yield expect(event, dict)
+        yield from entry if isinstance(entry, list) else (entry,)
 
 
 def _trace(

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from tracedance_sdk.formats.places import Misfit, expect, field, optional
+from tracedance_sdk.formats.benchmarks.stepping import take_each
+from tracedance_sdk.formats.places import field, optional
 from tracedance_sdk.formats.transcript import Transcript, reasoning_part, text_part
 from tracedance_sdk.trace import Json
 
@@ -30,11 +31,7 @@ def read_speakers(messages: Iterable[Json], *, key: str) -> Transcript:
         Misfit: A message of another shape.
     """
     log = Transcript()
-    for index, item in enumerate(messages):
-        try:
-            _take(log, expect(item, dict), key=key)
-        except Misfit as misfit:
-            raise misfit.below(index) from None
+    take_each(messages, lambda _, message: _take(log, message, key=key))
     return log
 
 

@@ -18,7 +18,7 @@ from tracedance_sdk.formats.benchmarks.swe_agent_commands import (
 )
 from tracedance_sdk.formats.benchmarks.swe_agent_steps import Step, opening_length, read_steps
 from tracedance_sdk.formats.benchmarks.swebench import Verdict
-from tracedance_sdk.formats.places import Place, expect, field, optional
+from tracedance_sdk.formats.places import Misfit, Place, expect, field, optional
 from tracedance_sdk.formats.transcript import Transcript, text_part
 from tracedance_sdk.trace import (
     UNKNOWN,
@@ -80,8 +80,11 @@ def trace_from_swe_agent(
     tools = documented_commands(prompt or "") or documented_functions(_command_docs(config))
     log.document(tools)
     steps, unmatched = read_steps(fields, history[start:])
-    for step in steps:
-        log.take(step)
+    for index, step in enumerate(steps):
+        try:
+            log.take(step)
+        except Misfit as misfit:
+            raise misfit.below("trajectory", index) from None
     info = optional(fields, "info", dict) or {}
     statement = config.get("problem_statement")
     named = statement.get("id") if isinstance(statement, dict) else None

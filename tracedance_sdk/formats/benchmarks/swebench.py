@@ -24,8 +24,9 @@ from tracedance_sdk.trace import Json
 REPORTS: Final = (
     Signature.of("resolved_ids", "unresolved_ids"),
     Signature.of(names=("*report*.json", "*report*.json.gz"), contains=(b'"patch_exists"',)),
+    Signature.of(names=("*preds.json", "*.pred"), contains=(b'"model_patch"',)),
 )
-"""How the files of verdicts show themselves."""
+"""How the files of verdicts, and of what is to be judged, show themselves."""
 
 _FAILED: Final = ("unresolved_ids", "empty_patch_ids", "error_ids", "incomplete_ids")
 _SUMMARIES: Final = ("*report_*.json", "*_report.json", "report*.json", "*eval*.json")

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from tracedance_sdk.formats.benchmarks.stepping import take_each
 from tracedance_sdk.formats.benchmarks.usages import usage_fields
 from tracedance_sdk.formats.openai_tools import tools_from_chat
-from tracedance_sdk.formats.places import Misfit, Place, expect, field, optional
+from tracedance_sdk.formats.places import Place, expect, field, optional
 from tracedance_sdk.formats.transcript import Transcript, reasoning_part, text_part
 from tracedance_sdk.trace import (
     UNKNOWN,
@@ -68,11 +69,7 @@ def trace_from_simulation(
     messages = place.field(fields, "messages", list)
     task_id = str(place.field(fields, "task_id", object))
     log = _Log(optional(dict(info), "agent_info", dict) or {})
-    for index, item in enumerate(messages):
-        try:
-            log.take(index, expect(item, dict))
-        except Misfit as misfit:
-            raise misfit.below("messages", index) from None
+    take_each(messages, log.take, "messages")
     environment = optional(dict(info), "environment_info", dict) or {}
     domain = optional(environment, "domain_name", str)
     native_id = optional(fields, "id", str) or source_digest(messages)
