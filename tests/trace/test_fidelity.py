@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.support.traces import traces
+from tests.support.traces import tools, traces
 from tracedance_sdk.trace import (
     KINDS,
     UNKNOWN,
@@ -20,6 +21,7 @@ from tracedance_sdk.trace import (
     blob_stub,
     mask_text,
     note,
+    with_tools,
 )
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -182,3 +184,17 @@ def test_assessing_again_changes_nothing_and_every_kind_is_known(trace: Trace) -
     assert assess(found) == found
     assert {item.kind for item in found.fidelity.notes} <= KINDS.keys()
     assert found.model_copy(update={"fidelity": trace.fidelity}) == trace
+
+
+@given(traces(), st.lists(tools, max_size=3), st.booleans())
+def test_other_definitions_change_only_what_is_said_of_definitions(
+    trace: Trace, others: list[ToolDefinition], is_called: bool
+) -> None:
+    if is_called:
+        others += [ToolDefinition(name=call.name, origin="inferred") for call in trace.calls[:2]]
+    readers = [note("result_recovered", count=2), note("boundary_guessed")]
+    noted = assess(trace, notes=readers)
+    expected = assess(trace.model_copy(update={"tools": tuple(others)}), notes=readers)
+    assert with_tools(noted, others) == expected
+    bare = trace.model_copy(update={"fidelity": Trace(id="t").fidelity})
+    assert with_tools(bare, others) == assess(bare.model_copy(update={"tools": tuple(others)}))

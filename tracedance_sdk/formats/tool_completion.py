@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from tracedance_sdk.formats.known_tools import KnownTool, ToolTable
 from tracedance_sdk.formats.tool_inference import ToolShapes, is_named
-from tracedance_sdk.trace import ToolDefinition, Trace, assess
+from tracedance_sdk.trace import ToolDefinition, Trace, with_tools
 
 Limit = Literal["recorded", "known", "inferred"]
-
-_SETTLED: Final = frozenset({"tools_inferred", "tools_missing"})
-"""Notes about definitions, which are worked out anew."""
 
 
 def complete_tools(
@@ -36,8 +33,8 @@ def complete_tools(
         limit: The weakest origin that a definition may have; ``recorded`` adds none.
 
     Returns:
-        A trace whose fidelity is worked out anew, with what its reader noted; the very same trace
-        when nothing could be added.
+        A trace whose fidelity tells of the new definitions; the very same trace when nothing could
+        be added.
     """
     search = _Search(trace, table, shapes, limit)
     tools = [search.filled(tool) for tool in trace.tools]
@@ -48,8 +45,7 @@ def complete_tools(
         tools += [tool for tool in added if tool is not None]
     if tools == list(trace.tools):
         return trace
-    notes = [item for item in trace.fidelity.notes if item.kind not in _SETTLED]
-    return assess(trace.model_copy(update={"tools": tuple(tools)}), notes=notes)
+    return with_tools(trace, tools)
 
 
 class _Search:

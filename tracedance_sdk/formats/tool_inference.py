@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, Strict, ValidationError
 
 from tracedance_sdk.errors import InvalidJSON, UnsupportedVersion, shown
 from tracedance_sdk.trace import (
@@ -47,10 +48,11 @@ _ANY: Final = "any"
 """The type of a value that is not at hand: moved away, or none that JSON can express."""
 
 _Item = TypeVar("_Item")
-_Count = Annotated[int, Field(ge=0)]
+_Count = Annotated[int, Strict(), Field(ge=0)]
 
 
-class _Shape(BaseModel):
+@dataclass(slots=True)
+class _Shape:
     """What was seen of one tool.
 
     Attributes:
@@ -60,12 +62,10 @@ class _Shape(BaseModel):
         is_cut: Whether arguments were left out.
     """
 
-    model_config = ConfigDict(strict=True)
-
     calls: _Count = 0
-    types: dict[str, _Count] = Field(default_factory=dict)
-    arguments: dict[str, dict[str, _Count]] = Field(default_factory=dict)
-    is_cut: bool = False
+    types: dict[str, _Count] = field(default_factory=dict)
+    arguments: dict[str, dict[str, _Count]] = field(default_factory=dict)
+    is_cut: Annotated[bool, Strict()] = False
 
     def count(self, arguments: Json) -> None:
         self.calls += 1
@@ -75,13 +75,16 @@ class _Shape(BaseModel):
         self.types[kind] = self.types.get(kind, 0) + 1
         if kind != "object":
             return
+        known = self.arguments
         for name, value in arguments.items():
-            if len(name) > LONGEST_NAME:
-                self.is_cut = True
-                continue
-            seen = self.arguments.setdefault(name, {})
             word = _type(value)
-            seen[word] = seen.get(word, 0) + 1
+            seen = known.get(name)
+            if seen is not None:
+                seen[word] = seen.get(word, 0) + 1
+            elif len(name) > LONGEST_NAME:
+                self.is_cut = True
+            else:
+                known[name] = {word: 1}
         self.bound()
 
     def join(self, other: _Shape) -> None:
@@ -112,8 +115,6 @@ class _Shape(BaseModel):
 
 class _Document(BaseModel):
     """The JSON object that `ToolShapes.to_dict` writes."""
-
-    model_config = ConfigDict(strict=True)
 
     agents: dict[str, dict[str, _Shape]]
 
@@ -155,9 +156,13 @@ class ToolShapes:
             return
         tools = self._agents.setdefault(agent, {})
         for call in calls:
-            if len(call.name) <= LONGEST_NAME:
-                tools.setdefault(call.name, _Shape()).count(call.arguments)
+            shape = tools.get(call.name)
+            if shape is None:
+                if len(call.name) > LONGEST_NAME:
+                    continue
+                shape = tools[call.name] = _Shape()
                 self._bound_tools(agent, 2 * MOST_TOOLS)
+            shape.count(call.arguments)
         self._bound(agent)
 
     def merged(self, other: ToolShapes) -> ToolShapes:
@@ -198,7 +203,7 @@ class ToolShapes:
     def to_dict(self) -> dict[str, Any]:
         """Return the shapes as a JSON object that `from_dict` reads."""
         agents = {
-            agent: {name: shape.model_dump() for name, shape in sorted(tools.items())}
+            agent: {name: asdict(shape) for name, shape in sorted(tools.items())}
             for agent, tools in sorted(self._agents.items())
         }
         return {"format": FORMAT, "version": VERSION, "agents": agents}
@@ -250,9 +255,10 @@ def is_named(call: Call) -> bool:
 
 
 def _type(value: Json) -> str:
-    if isinstance(value, dict) and (is_type_stub(value) or blob_digest(value) is not None):
+    word = _TYPES.get(type(value), _ANY)
+    if word == "object" and (is_type_stub(value) or blob_digest(value) is not None):
         return _ANY
-    return _TYPES.get(type(value), _ANY)
+    return word
 
 
 def _typed(types: Iterable[str]) -> dict[str, Json]:

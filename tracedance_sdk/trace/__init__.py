@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         invalid_trace,
         path_text,
     )
-    from tracedance_sdk.trace.fidelity import INCOMPLETE, KINDS, assess, note
+    from tracedance_sdk.trace.fidelity import INCOMPLETE, KINDS, assess, note, with_tools
     from tracedance_sdk.trace.given import require_trace
     from tracedance_sdk.trace.markers import (
         MASK,
@@ -171,6 +171,7 @@ __all__ = [
     "spelled_out",
     "split",
     "type_stub",
+    "with_tools",
 ]
 
 __getattr__, __dir__ = lazy_face(
@@ -180,7 +181,7 @@ __getattr__, __dir__ = lazy_face(
         "canonical": ("call_key", "canonical_json", "json_digest", "same_json", "same_scalar"),
         "digest": ("content_hash", "imported_trace_id", "random_trace_id", "source_digest"),
         "document": ("build", "decode", "encode", "encode_json", "invalid_trace", "path_text"),
-        "fidelity": ("INCOMPLETE", "KINDS", "assess", "note"),
+        "fidelity": ("INCOMPLETE", "KINDS", "assess", "note", "with_tools"),
         "given": ("require_trace",),
         "markers": (
             "MASK",

@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 
 from tracedance_sdk.trace.markers import UNKNOWN, Json, blob_digest, is_masked
-from tracedance_sdk.trace.model import Call, Fidelity, Fitness, Note, Trace, Turn
+from tracedance_sdk.trace.model import Call, Fidelity, Fitness, Note, ToolDefinition, Trace, Turn
 
 KINDS: Final[dict[str, str]] = {
     "result_missing": "a call whose result was never recorded",
@@ -38,6 +38,7 @@ INCOMPLETE: Final = ("record_lost", "record_altered")
 """Kinds of notes after which nothing that is not in the trace can be ruled out."""
 
 _MOST_PLACES: Final = 5
+_OF_TOOLS: Final = frozenset({"tools_inferred", "tools_missing"})
 
 
 def note(kind: str, places: Iterable[str] = (), *, count: int | None = None) -> Note:
@@ -73,6 +74,33 @@ def assess(trace: Trace, *, notes: Iterable[Note] = ()) -> Trace:
     fit_for = findings.fit_for(trace, {item["kind"] for item in found})
     fidelity = Fidelity.model_validate({"notes": found, "fit_for": fit_for})
     return trace.model_copy(update={"fidelity": fidelity})
+
+
+def with_tools(trace: Trace, tools: Iterable[ToolDefinition]) -> Trace:
+    """Return the trace with other tool definitions, its fidelity as `assess` would have it.
+
+    Only what is said of definitions depends on them; all else stays as it was assessed.
+    """
+    changed = trace.model_copy(update={"tools": tuple(tools)})
+    before = trace.fidelity
+    if not before.notes and not before.fit_for:
+        return assess(changed)
+    defined = {tool.name for tool in changed.tools}
+    missing: list[_Spot] = [
+        (turn.index, position)
+        for turn in trace.turns
+        if turn.calls
+        for position, call in enumerate(turn.calls)
+        if call.name not in defined
+    ]
+    found: list[Any] = [item for item in before.notes if item.kind not in _OF_TOOLS]
+    if missing:
+        found.append(Note.model_validate(_note("tools_missing", missing)))
+    if any(tool.origin == "inferred" for tool in changed.tools):
+        found.append(note("tools_inferred", ["tools"]))
+    found.sort(key=lambda item: item.kind)
+    fidelity = Fidelity(notes=tuple(found), fit_for=before.fit_for)
+    return changed.model_copy(update={"fidelity": fidelity})
 
 
 def _joined(notes: Iterable[Note]) -> list[dict[str, Any]]:
