@@ -37,7 +37,7 @@ def read_antigravity_session(
     yield from problems
     if not steps:
         return
-    log = Session("antigravity")
+    log = _Log("antigravity")
     for step in steps:
         _step(log, step)
     try:
@@ -46,7 +46,13 @@ def read_antigravity_session(
         yield ImportProblem(str(path), str(error))
 
 
-def _step(log: Session, step: Mapping[str, Any]) -> None:
+class _Log(Session):
+    """A session, and how many of its calls wait for the step in which they run."""
+
+    waiting = 0
+
+
+def _step(log: _Log, step: Mapping[str, Any]) -> None:
     kind = text_at(step, "type")
     at = time_at(step, "created_at")
     own = log.own({**rest(step, *_KNOWN, "thinking", "tool_calls"), **_cut(step)})
@@ -59,6 +65,7 @@ def _step(log: Session, step: Mapping[str, Any]) -> None:
         thinking = text_at(step, "thinking")
         thought = [reasoning_part(thinking)] if thinking else []
         log.say("assistant", thought + parts, origin="agent", started_at=at, **own)
+        log.waiting = len(objects_at(step, "tool_calls")) or log.waiting
         for call in objects_at(step, "tool_calls"):
             arguments = call.get("args", UNKNOWN)
             log.request(
@@ -86,15 +93,18 @@ def _decoded(arguments: Mapping[str, Any]) -> dict[str, Json]:
     return found
 
 
-def _ran(log: Session, kind: str, step: Mapping[str, Any], at: str | None) -> None:
+def _ran(log: _Log, kind: str, step: Mapping[str, Any], at: str | None) -> None:
     """Add a step in which a tool ran."""
-    asking = next((turn for turn in reversed(log.turns) if turn["calls"]), None)
-    if asking is None or all("result" in call for call in asking["calls"]):
-        call = log.request(kind.lower(), started_at=at, bound_by="synthetic")
-        log.note("request_missing", log.place(call))
-    log.answer(
-        content=step.get("content", UNKNOWN),
-        ok=False if step.get("status") == "ERROR" else None,
-        truncated="content" in list_at(step, "truncated_fields") or None,
+    truncated = "content" in list_at(step, "truncated_fields")
+    said = {
+        "content": step.get("content", UNKNOWN),
+        "ok": False if step.get("status") == "ERROR" else None,
         **log.own({"step": kind, **rest(step, *_KNOWN), "created_at": step.get("created_at")}),
-    )
+    }
+    if log.waiting:
+        log.waiting -= 1
+        log.answer(truncated=truncated or None, **said)
+        return
+    call = log.request(kind.lower(), started_at=at, bound_by="synthetic")
+    log.note("request_missing", log.place(call))
+    call["result"] = {**said, "truncated": truncated}

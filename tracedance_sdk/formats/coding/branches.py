@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-MOST_REPEATED: Final = 1_000_000
-"""Most records of all branches together, those they share counted for each."""
+MOST_REPEATED: Final = 200_000
+"""Most records of all branches together, those they share counted for each; of a session with many
+records, four times as many."""
 
 
 class Link(NamedTuple):
@@ -130,7 +131,7 @@ def _walk(
     for position, beginning in enumerate(beginnings):
         steps = _steps(beginning, parents, heads)
         total += len(steps)
-        if total > MOST_REPEATED and found:
+        if found and total > max(MOST_REPEATED, 4 * len(links)):
             return Branches(tuple(found), len(beginnings) - position)
         joined = _joined(steps, beside)
         names = links[beginning].names if position and beginning is not None else ()

@@ -72,7 +72,7 @@ def _read(log: CodexLog, event: Mapping[str, Any]) -> None:
     item = object_at(event, "item")
     kind = text_at(item, "type") or text_at(item, "item_type") or ""
     is_over = event.get("type") == "item.completed"
-    if event.get("type") not in _EVENTS:
+    if text_at(event, "type") not in _EVENTS:
         log.keep(event)
     elif kind in _CALLS:
         _call(log, kind, item, is_over=is_over)

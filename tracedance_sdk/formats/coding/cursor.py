@@ -77,7 +77,7 @@ def _message(log: Session, role: str, record: Mapping[str, Any]) -> None:
     message = object_at(record, "message") or record
     content = message.get("content")
     blocks = [content] if isinstance(content, str) else objects_at(message, "content")
-    kinds = [block.get("type") if isinstance(block, dict) else None for block in blocks]
+    kinds = [text_at(block, "type") if isinstance(block, dict) else None for block in blocks]
     said = [b for b, kind in zip(blocks, kinds, strict=True) if kind not in _CALLS | _RESULTS]
     parts = [part for block in said for part in _parts(log, block)]
     own = rest(record, "role", "message", "content", "model")

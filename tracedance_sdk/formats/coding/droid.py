@@ -113,7 +113,7 @@ class _Reading:
         """Add a message of the store, whose blocks are Anthropic's."""
         log, role, at = self.log, text_at(message, "role"), time_at(record, "timestamp")
         blocks = list_at(message, "content") or [message.get("content") or ""]
-        kinds = [block.get("type") if isinstance(block, dict) else None for block in blocks]
+        kinds = [text_at(block, "type") if isinstance(block, dict) else None for block in blocks]
         parts: list[dict[str, Any]] = []
         for block, kind in zip(blocks, kinds, strict=True):
             if kind == "thinking":

@@ -54,13 +54,12 @@ def read_openclaw_telemetry(
         else:
             yield ImportProblem(str(path), "expected an object", document.line)
     main = groups.get("", [])
-    above = (_key(main), main[0] if main else None)
     started = _started(main)
     for name, events in groups.items():
         reading = _Reading(events)
-        fields: dict[str, Any] = {"session_id": above[0] or name}
+        fields: dict[str, Any] = {"session_id": _key(main) or name}
         if name and main:
-            trace_id = session_trace_id(COLLECTOR, *above)
+            trace_id = session_trace_id(COLLECTOR, None, main[0])
             fields["parent"] = {"trace_id": trace_id, "call_id": started.get(name)}
         try:
             yield reading.finish(_key(events), path, fields)
@@ -196,7 +195,9 @@ class _Reading:
 
     def finish(self, native_id: str | None, path: Path, fields: dict[str, Any]) -> Trace:
         self.log.note("boundary_guessed")
-        return self.log.finish(native_id, self.events[0], path=path, collector=COLLECTOR, **fields)
+        return self.log.finish(
+            native_id, self.events[0], path=path, collector=COLLECTOR, known_late=True, **fields
+        )
 
 
 def _is_same_start(event: Mapping[str, Any], following: Mapping[str, Any]) -> bool:

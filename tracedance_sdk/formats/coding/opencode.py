@@ -111,7 +111,7 @@ def _message(log: Session, message: Mapping[str, Any], parts: list[dict[str, Any
     role = text_at(message, "role")
     time = object_at(message, "time")
     said = [made for part in parts if (made := _part(log, part)) is not None]
-    kinds = {part.get("type") for part in parts}
+    kinds = {text_at(part, "type") for part in parts}
     own = rest(message, *_OF_MESSAGE)
     hidden = [part for part in parts if _is_mark(part)]
     own = log.own({**own, "id": message.get("id"), "parts": hidden or None})

@@ -84,7 +84,7 @@ def _link(record: Mapping[str, Any]) -> Link:
         names=tuple(names),
         parent=text_at(record, "parentId"),
         is_root="parentId" in record and record["parentId"] is None,
-        is_spoken=record.get("type") in _SPOKEN,
+        is_spoken=text_at(record, "type") in _SPOKEN,
     )
 
 

@@ -182,7 +182,7 @@ def _result(log: Session, message: Mapping[str, Any], own: dict[str, Any]) -> No
     if exit_code is None and isinstance(content, str) and (found := _EXIT.search(content[-80:])):
         exit_code = int(found.group(1))
     failed = flag_at(message, "isError")
-    if details.get("status") in _FAILED or exit_code:
+    if text_at(details, "status") in _FAILED or exit_code:
         failed = True
     log.answer(
         text_at(message, "toolCallId"),

@@ -101,6 +101,7 @@ class Session(Transcript):
         path: Path,
         collector: str,
         branch: str = "",
+        known_late: bool = False,
         **fields: Any,
     ) -> Trace:
         """Return the session as a trace.
@@ -112,6 +113,8 @@ class Session(Transcript):
             path: The file or folder.
             collector: The collector's name.
             branch: Which branch; empty for the first or only one.
+            known_late: The native id stands further down in the file, so that the trace's id must
+                do without it.
             **fields: Further fields of `Trace`; ``metadata`` is added to what the session holds.
 
         Raises:
@@ -129,7 +132,7 @@ class Session(Transcript):
         fields.setdefault("agent", {"name": self.client})
         fields.setdefault("session_id", native_id)
         return self.trace(
-            session_trace_id(collector, native_id, first, branch=branch),
+            session_trace_id(collector, None if known_late else native_id, first, branch=branch),
             where=str(path),
             source=Source(collector=collector, uri=str(path), native_id=native_id),
             metadata=metadata or None,
