@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from tracedance_sdk.formats.known_tools import KnownTool, ToolTable, tool_table
     from tracedance_sdk.formats.langfuse import traces_from_langfuse
+    from tracedance_sdk.formats.mapping import MappingCollector, load_mapping
     from tracedance_sdk.formats.message_pieces import Message, Piece, SeenCall, SeenResult
     from tracedance_sdk.formats.message_shapes import read_message
     from tracedance_sdk.formats.openai_chat import (
@@ -84,6 +85,7 @@ __all__ = [
     "InspectLog",
     "InspectSample",
     "KnownTool",
+    "MappingCollector",
     "Message",
     "Misfit",
     "OriginRules",
@@ -111,6 +113,7 @@ __all__ = [
     "find_sources",
     "is_traceeval",
     "load_collectors",
+    "load_mapping",
     "load_trace",
     "media_part",
     "messages_from_trace",
@@ -165,6 +168,7 @@ __getattr__, __dir__ = lazy_face(
         "inspect_log_archive": ("InspectLog", "InspectSample", "open_inspect_log"),
         "known_tools": ("KnownTool", "ToolTable", "tool_table"),
         "langfuse": ("traces_from_langfuse",),
+        "mapping": ("MappingCollector", "load_mapping"),
         "message_pieces": ("Message", "Piece", "SeenCall", "SeenResult"),
         "message_shapes": ("read_message",),
         "openai_chat": (
