@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -328,3 +329,41 @@ def test_react_texts_reflections_and_actions_that_are_none() -> None:
     )
     assert trace.outcome is not None
     assert (trace.outcome.success, trace.outcome.ended) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("observation", "expected"),
+    [
+        ("Your proposed edit has introduced new syntax error(s). Please", "edit_rejected"),
+        ("\nEXECUTION TIMED OUT", "timeout"),
+        ("The command 'x' was cancelled because it took more than 30 seconds. Please", "timeout"),
+        ("a log says: The command was cancelled because it took more than", None),
+        ("Error: no such file", None),
+        ("", None),
+    ],
+)
+def test_swe_agent_says_of_few_failures_that_they_are(
+    observation: str, expected: str | None
+) -> None:
+    step = {"action": "edit 1:1", "observation": observation, "response": "", "thought": ""}
+    trace = trace_from_swe_agent({"trajectory": [step]}, PLACE, instance="a")
+    result = trace.calls[0].result
+    assert result is not None
+    assert (result.ok, result.error.type if result.error else None) == (
+        False if expected else None,
+        expected,
+    )
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda name: trace_from_swe_agent(examples.SWE_AGENT, PLACE, instance=name),
+        lambda name: trace_from_mini_swe_agent(examples.MINI_SWE_AGENT, PLACE, instance=name),
+        lambda name: trace_from_completion_log(examples.OPENHANDS_LOG, PLACE, instance=name),
+        lambda name: trace_from_events(examples.OPENHANDS_EVENTS, PLACE, name=name),
+    ],
+    ids=["swe_agent", "mini_swe_agent", "openhands log", "openhands events"],
+)
+def test_a_renamed_file_is_the_same_trace(read: Callable[[str], Trace]) -> None:
+    assert read("one").id == read("other").id

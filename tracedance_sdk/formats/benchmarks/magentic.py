@@ -38,7 +38,7 @@ def trace_from_magentic(
     except Misfit as misfit:
         raise place.located(misfit) from None
     return log.trace(
-        imported_trace_id(NAME, source_digest(entries), name),
+        imported_trace_id(NAME, source_digest(entries), ""),
         where=place.where,
         group=name,
         task_id=name,

@@ -64,9 +64,12 @@ def trace_from_mini_swe_agent(
     info = optional(fields, "info", dict) or {}
     log = _Log(info)
     take_each(messages, log.take, *([] if is_bare else ["messages"]))
-    task = optional(fields, "instance_id", str) or instance
+    own = optional(fields, "instance_id", str) or ""
+    task = own or instance
+    # The first reply has a time and an id; a bare list is known by all it says.
+    telling = messages if is_bare else messages[:3]
     return log.turns.trace(
-        imported_trace_id(NAME, source_digest(messages[:3]), task),
+        imported_trace_id(NAME, source_digest(telling), own),
         where=place.where,
         group=task,
         task_id=task,

@@ -66,7 +66,7 @@ def trace_from_completion_log(
     opening = source_digest([_plain(m) for m in messages[:2]] + [_asked(first)])
     trace = trace_from_messages(
         messages,
-        trace_id=imported_trace_id(NAME, opening, instance),
+        trace_id=imported_trace_id(NAME, opening, ""),
         tools=kwargs.get("tools"),
         where=place.where,
         path=f"{place.path}.messages",

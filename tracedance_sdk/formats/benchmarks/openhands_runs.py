@@ -41,7 +41,8 @@ def trace_from_events(events: Json, place: Place, *, name: str, uri: str | None 
     return _trace(
         log,
         place,
-        identity=(source_digest(entries[:1]), name),
+        namespace=source_digest(entries[:1]),
+        name=name,
         uri=uri,
         outcome=Outcome(ended=True) if log.finished else None,
     )
@@ -76,7 +77,8 @@ def trace_from_openhands_row(
     return _trace(
         log,
         place,
-        identity=(source_digest(entries[:1] or fields), task),
+        namespace=source_digest(entries[:1] or fields),
+        name=task,
         uri=uri,
         task=task,
         outcome=_outcome(fields, log, verdict),
@@ -100,18 +102,18 @@ def _trace(
     log: EventLog,
     place: Place,
     *,
-    identity: tuple[str, str],
+    namespace: str,
+    name: str,
     uri: str | None,
     outcome: Outcome | None,
     task: str | None = None,
     metadata: dict[str, Json] | None = None,
 ) -> Trace:
-    namespace, native_id = identity
     found = dict(metadata or {})
     if log.aside:
         found["events"] = log.aside
     return log.transcript.trace(
-        imported_trace_id(NAME, namespace, native_id),
+        imported_trace_id(NAME, namespace, task or ""),
         where=place.where,
         group=task,
         task_id=task,
@@ -119,7 +121,7 @@ def _trace(
         system_prompt=log.system_prompt,
         tools=log.tools,
         outcome=outcome,
-        source=Source(collector=NAME, uri=uri, native_id=native_id),
+        source=Source(collector=NAME, uri=uri, native_id=name),
         started_at=log.started_at,
         ended_at=log.ended_at,
         metadata=found,

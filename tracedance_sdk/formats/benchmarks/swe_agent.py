@@ -88,10 +88,11 @@ def trace_from_swe_agent(
     info = optional(fields, "info", dict) or {}
     statement = config.get("problem_statement")
     named = statement.get("id") if isinstance(statement, dict) else None
-    task = named if isinstance(named, str) and named else instance
+    own = named if isinstance(named, str) else ""
+    task = own or instance
     model = log.model or "unknown"
     return log.turns.trace(
-        imported_trace_id(NAME, _namespace(fields, model), task),
+        imported_trace_id(NAME, _namespace(fields, model), own),
         where=place.where,
         group=task,
         task_id=task,

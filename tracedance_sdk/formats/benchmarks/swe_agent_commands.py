@@ -17,6 +17,7 @@ SHELL: Final = "bash"
 _ARGUMENT: Final = re.compile(r"\s+- (\w+) \((\w+)\) \[(required|optional)\]: (.*)")
 _EDIT_REJECTED: Final = "Your proposed edit has introduced new syntax error(s)"
 _TIMED_OUT: Final = "EXECUTION TIMED OUT"
+_CANCELLED: Final = " was cancelled because it took more than "
 
 
 def documented_commands(prompt: str) -> list[ToolDefinition]:
@@ -124,6 +125,7 @@ def command_result(observation: str) -> dict[str, Any]:
     if _EDIT_REJECTED in observation:
         message = "the edit has introduced new syntax errors"
         return {"ok": False, "error": {"type": "edit_rejected", "message": message}}
-    if observation.lstrip().startswith(_TIMED_OUT):
-        return {"ok": False, "error": {"type": "timeout", "message": _TIMED_OUT}}
+    first = observation.lstrip().partition("\n")[0]
+    if first.startswith(_TIMED_OUT) or (first.startswith("The command ") and _CANCELLED in first):
+        return {"ok": False, "error": {"type": "timeout", "message": first}}
     return {}
