@@ -61,7 +61,8 @@ def _told_by(outermost: Key, group: list[Node], run: Run) -> list[ModelCall]:
         return [_call(group)]
     known = {node.key: node for node in group}
     above = {key: _above(node, run) for key, node in known.items()}
-    leaves = [node for node in group if node.key not in set(above.values())]
+    holders = set(above.values())
+    leaves = [node for node in group if node.key not in holders]
     if len(leaves) == 1:
         chain = [leaves[0]]
         while (key := above[chain[-1].key]) in known and key is not None:

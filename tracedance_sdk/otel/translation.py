@@ -20,7 +20,7 @@ from tracedance_sdk.otel.dialects.events import (
     exception,
     is_read,
 )
-from tracedance_sdk.otel.dialects.facts import CONTENT, FACTS
+from tracedance_sdk.otel.dialects.facts import CONTENT, PLACES, fact_index
 from tracedance_sdk.otel.dialects.kinds import StepKind, step_kind
 from tracedance_sdk.otel.dialects.places import FactPlace
 from tracedance_sdk.otel.foreign import ForeignSpan
@@ -35,7 +35,6 @@ _OPERATIONS: Final[Mapping[StepKind, str]] = {
 }
 _TOOL_NAMES: Final = ("execute_tool ", "running tool: ", "running output function: ", "tools/call ")
 _HANDOFF: Final = "handoff to "
-_SHARED: Final = (names.CONVERSATION_ID, names.USER_ID)
 _NOISE: Final = frozenset(
     {"logfire.json_schema", "input.mime_type", "output.mime_type", names.OPERATION}
 )
@@ -85,25 +84,28 @@ class _Gathering:
         self._used: set[str] = set(_NOISE)
         self._prefixes: set[str] = set()
 
-    def gather(self, fact: str, places: tuple[FactPlace, ...], *, is_content: bool) -> None:
-        """Take a fact from the first place that has it."""
-        fitting = [place for place in places if self._kind in place.kinds]
-        for place in fitting:
+    def gather_all(self) -> None:
+        """Take every fact from the first place that has it."""
+        index = fact_index(self._kind)
+        for fact, numbers in index.candidates(self._attributes).items():
+            self._gather(fact, [PLACES[fact][number] for number in numbers])
+
+    def _gather(self, fact: str, places: list[FactPlace]) -> None:
+        for place in places:
             value = self._found(place)
             if value is not UNKNOWN:
                 self.facts[fact] = value
                 self._take(place)
                 break
-        if not is_content:
+        if fact not in CONTENT:
             return
         if fact in self.facts:
             # Whatever says the same again is a repetition, often of a long history.
-            for place in fitting:
+            for place in places:
                 self._take(place)
             return
-        self.unread += [
-            key for p in fitting for key in p.keys if isinstance(self._attributes.get(key), str)
-        ]
+        attributes = self._attributes
+        self.unread += [k for p in places for k in p.keys if isinstance(attributes.get(k), str)]
 
     def gather_settings(self) -> None:
         """Take what a request asked for beside its model, as settings by the provider's names."""
@@ -152,10 +154,7 @@ def translated(span: ForeignSpan) -> tuple[Attributes, NodeFacts]:
         kind = event_kind(span)
     gathering = _Gathering(kind, attributes)
     is_step = kind not in ("plain", "skip")
-    for fact, places in CONTENT.items() if is_step and kind != "other" else ():
-        gathering.gather(fact, places, is_content=True)
-    for fact in FACTS if is_step else _SHARED:
-        gathering.gather(fact, FACTS[fact], is_content=False)
+    gathering.gather_all()
     if kind in ("model", "agent"):
         gathering.gather_settings()
     facts = gathering.facts

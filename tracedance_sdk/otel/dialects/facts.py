@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from functools import cache
+from typing import Final, NamedTuple
 
 from tracedance_sdk.otel import names
 from tracedance_sdk.otel.dialects.decoding import decoded, json_value, structure
@@ -23,6 +24,7 @@ from tracedance_sdk.otel.dialects.frameworks import (
     vercel_answer,
     vercel_prompt,
 )
+from tracedance_sdk.otel.dialects.kinds import StepKind
 from tracedance_sdk.otel.dialects.places import (
     AGENT,
     MODEL,
@@ -323,3 +325,55 @@ FACTS: Final[Mapping[str, tuple[FactPlace, ...]]] = {
     ),
 }
 """Everything else that we have a field for."""
+
+
+class FactIndex(NamedTuple):
+    """Where to look for the facts of one kind of step, by the attributes that are there.
+
+    Attributes:
+        by_key: The places that a whole key may belong to.
+        by_start: The places of keys with numbered steps, by what these keys begin with.
+        starts: All of these beginnings.
+    """
+
+    by_key: Mapping[str, tuple[tuple[str, int], ...]]
+    by_start: Mapping[str, tuple[tuple[str, int], ...]]
+    starts: tuple[str, ...]
+
+    def candidates(self, attributes: Mapping[str, Json]) -> dict[str, list[int]]:
+        """Return, for each fact that may be there, the numbers of its places, best first."""
+        found: dict[str, set[int]] = {}
+        begun: set[str] = set()
+        for key in attributes:
+            for fact, rank in self.by_key.get(key, ()):
+                found.setdefault(fact, set()).add(rank)
+            if key.startswith(self.starts):
+                begun.update(start for start in self.starts if key.startswith(start))
+        for start in begun:
+            for fact, rank in self.by_start[start]:
+                found.setdefault(fact, set()).add(rank)
+        return {fact: sorted(ranks) for fact, ranks in found.items()}
+
+
+PLACES: Final[Mapping[str, tuple[FactPlace, ...]]] = {**CONTENT, **FACTS}
+_SHARED: Final = (names.CONVERSATION_ID, names.USER_ID)
+
+
+@cache
+def fact_index(kind: StepKind) -> FactIndex:
+    """Return where the facts of a kind of step stand; of mere structure few are looked for."""
+    is_step, is_run_step = kind not in ("plain", "skip"), kind not in ("plain", "skip", "other")
+    by_key: dict[str, list[tuple[str, int]]] = {}
+    by_start: dict[str, list[tuple[str, int]]] = {}
+    for fact, places in PLACES.items():
+        wanted = is_run_step if fact in CONTENT else is_step or fact in _SHARED
+        for rank, place in enumerate(places if wanted else ()):
+            if kind in place.kinds or kind == "skip":
+                for key in place.keys:
+                    table = by_start if key.endswith(".") else by_key
+                    table.setdefault(key, []).append((fact, rank))
+    return FactIndex(
+        {key: tuple(found) for key, found in by_key.items()},
+        {key: tuple(found) for key, found in by_start.items()},
+        tuple(by_start),
+    )

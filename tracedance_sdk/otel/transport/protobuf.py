@@ -49,15 +49,14 @@ def is_prefixed(head: bytes) -> bool:
     return first is not None and first <= size
 
 
-def messages(data: bytes, *, where: str) -> Iterator[bytes]:
-    """Yield the messages of a file: those behind lengths, unpacked, or the file as one.
+def messages(data: bytes, *, where: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the messages of a file, each with its place: those behind lengths, or the file as one.
 
     Raises:
-        InvalidJSON: The data ends within a message, or one cannot be unpacked.
-        MissingDependency: Messages are packed and zstandard is not installed.
+        InvalidJSON: The data ends within a message.
     """
     if not is_prefixed(data):
-        yield data
+        yield where, data
         return
     place = 0
     view = memoryview(data)
@@ -67,7 +66,7 @@ def messages(data: bytes, *, where: str) -> Iterator[bytes]:
         place = start + size
         if place > len(data):
             raise InvalidJSON(f"{where}: it ends within the message at byte {start}")
-        yield _unpacked(bytes(view[start:place]), f"{where}: message at byte {start}")
+        yield f"{where}: message at byte {start}", bytes(view[start:place])
 
 
 def protobuf_spans(message: bytes, *, where: str) -> Iterator[ForeignSpan | ForeignLog]:
@@ -126,7 +125,13 @@ def _field(data: bytes, place: int, *, tag: int = _FIELD_ONE) -> tuple[int, int]
     return None
 
 
-def _unpacked(message: bytes, where: str) -> bytes:
+def unpacked_message(message: bytes, *, where: str) -> bytes:
+    """Return a message out of its zstd frame, if it is in one.
+
+    Raises:
+        InvalidJSON: It cannot be unpacked, or is larger than `MAX_MESSAGE_BYTES`.
+        MissingDependency: It is packed and zstandard is not installed.
+    """
     if not message.startswith(ZSTD):
         return message
     try:
