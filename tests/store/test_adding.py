@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import stat
 import tempfile
 from pathlib import Path
@@ -121,6 +122,38 @@ def test_a_trace_that_is_no_json_is_refused_and_the_others_are_added(tmp_path: P
     summary = TraceStore.create(tmp_path).add([run("one"), bad, run("two")])
     assert (summary.added, len(summary.refused)) == (2, 1)
     assert summary.refused[0].startswith("trace 'bad' cannot be written as JSON")
+
+
+@pytest.mark.parametrize("depth", [200, 249, 252])
+def test_what_can_be_written_can_be_read_however_deep(tmp_path: Path, depth: int) -> None:
+    value: object = 1
+    for _ in range(depth):
+        value = [value]
+    trace = run("deep").model_copy(update={"metadata": {"x": value}})
+    store = TraceStore.create(tmp_path, tools="recorded")
+    assert store.add([trace, run("one")]).added == 2
+    assert list(store) == [trace, run("one")]
+
+
+def test_a_trace_too_deep_to_be_written_is_refused(tmp_path: Path) -> None:
+    value: object = 1
+    for _ in range(10_000):
+        value = [value]
+    trace = run("deep").model_copy(update={"metadata": {"x": value}})
+    assert len(TraceStore.create(tmp_path).add([trace]).refused) == 1
+
+
+def test_a_file_system_without_links_keeps_stores_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_names: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", refuse)
+    store = TraceStore.create(tmp_path)
+    store.add([run("one")])
+    assert TraceStore.open(tmp_path).add([run("two")]) == added(added=1)
+    assert len(store) == 2
 
 
 def test_what_is_no_trace_is_refused(tmp_path: Path) -> None:

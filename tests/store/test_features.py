@@ -128,7 +128,7 @@ CASES: list[tuple[str, str, Turns, Turns]] = [
     ("C04", "cites_source", [agent("See src/app.py:42 for it.")], [agent("I think so.")]),
     ("C05", "claims_delivery AND deliveries_before = 0",
      [agent("I sent the e-mail to Sam.")],
-     [agent("", call("send_email", {"to": "Sam"}, "ok", **FINE)), agent("I sent the e-mail to Sam.")]),
+     [agent("", call("send_email", MAIL, "ok", **FINE)), agent("I sent the e-mail to Sam.")]),
 ]  # fmt: skip
 
 

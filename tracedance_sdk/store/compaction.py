@@ -32,6 +32,9 @@ from tracedance_sdk.store.partitions import (
 FULL_BYTES: Final = 32 * 1024**2
 """A partition of this size is left as it is, unless rows of it no longer count."""
 
+FULL_ROWS: Final = 20_000
+"""The same by the number of traces."""
+
 GRACE: Final = timedelta(hours=1)
 """How long files stay that only a manifest of the past names."""
 
@@ -72,15 +75,16 @@ def compact_store(folder: LocalFolder, *, grace: timedelta = GRACE) -> CompactSu
 def _groups(partitions: Sequence[Partition]) -> Iterator[list[Partition]]:
     """Yield partitions to be made one, in order; one alone only if rows of it do not count."""
     group: list[Partition] = []
-    size = 0
+    size = rows = 0
     for part in partitions:
-        if not part.dropped and part.document_bytes >= FULL_BYTES:
+        is_full = part.document_bytes >= FULL_BYTES or part.rows >= FULL_ROWS
+        if is_full and not part.dropped:
             continue
-        if group and size + part.document_bytes > 2 * FULL_BYTES:
+        if group and (size + part.document_bytes > 2 * FULL_BYTES or rows + part.rows > FULL_ROWS):
             yield from _worthwhile(group)
-            group, size = [], 0
+            group, size, rows = [], 0, 0
         group.append(part)
-        size += part.document_bytes
+        size, rows = size + part.document_bytes, rows + part.live
     yield from _worthwhile(group)
 
 

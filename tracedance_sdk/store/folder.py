@@ -7,6 +7,7 @@ process that was killed leaves behind is a draft or a data file that no manifest
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import secrets
@@ -39,6 +40,7 @@ _DRAFT: Final = ".draft-"
 _MOST_MANIFEST_BYTES: Final = 1024**3
 _MOST_LISTINGS: Final = 5
 _HEAD_BYTES: Final = 200
+_NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
 class LocalFolder:
@@ -122,7 +124,7 @@ class LocalFolder:
         try:
             draft = self._draft(lambda path: path.write_bytes(encode_manifest(manifest)))
             try:
-                os.link(draft, target)
+                _place_new(draft, target)
             except FileExistsError:
                 return False
             finally:
@@ -254,6 +256,26 @@ def present(folder: LocalFolder) -> Present:
     if trouble is not None:
         raise StoreError(f"no manifest of the store {str(folder)!r} can be read: {trouble}")
     return Present(Manifest(), 1)
+
+
+def _place_new(draft: Path, target: Path) -> None:
+    """Give a finished file a name that must not be taken yet.
+
+    Raises:
+        FileExistsError: It is taken.
+        OSError: The folder cannot be written to.
+    """
+    try:
+        os.link(draft, target)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        # Where files have one name only: whoever is killed here leaves a manifest that is not
+        # whole, which readers pass over.
+        with target.open("xb") as stream:
+            stream.write(draft.read_bytes())
+            stream.flush()
+            os.fsync(stream.fileno())
 
 
 def _sync_folder(folder: Path) -> None:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 MOST_PROBLEMS: Final = 10_000
 """Most problems that are listed of one source; further ones are counted."""
 
+_MOST_AGENTS: Final = 1_000
+_MOST_TOOLS: Final = 5_000
 _MASK: Final = re.compile(rb"\[MASKED:([A-Za-z0-9_.-]{1,40}):[0-9a-f]{0,16}\]")
 
 
@@ -209,7 +211,7 @@ class _Origins:
 
     def __init__(self, table: ToolTable) -> None:
         self._table = table
-        self._known: dict[tuple[str, str], bool] = {}
+        self._known: dict[tuple[str, str], dict[str, bool]] = {}
 
     def of(self, trace: Trace) -> str:
         if any(tool.origin == "recorded" for tool in trace.tools):
@@ -218,20 +220,22 @@ class _Origins:
         called = {call.name for call in trace.actions} - defined
         if not called:
             return "known" if defined else "none"
-        names = [trace.agent.name]
-        if trace.source is not None:
-            names.append(trace.source.collector)
-        all_known = all(any(self._is_known(name, tool) for name in names) for tool in called)
-        return "known" if all_known else "inferred"
+        agent = trace.agent.name
+        collector = trace.source.collector if trace.source is not None else agent
+        known = self._known.setdefault((agent, collector), {})
+        if len(self._known) > _MOST_AGENTS or len(known) > _MOST_TOOLS:
+            self._known.clear()
+            known = {}
+        for tool in called:
+            if tool not in known:
+                known[tool] = self._is_known(agent, tool) or self._is_known(collector, tool)
+            if not known[tool]:
+                return "inferred"
+        return "known"
 
-    def _is_known(self, agent: str, tool: str) -> bool:
-        key = (agent[:200], tool[:200])
-        if key not in self._known:
-            if len(self._known) > 50_000:
-                self._known.clear()
-            found = self._table.lookup(agent, tool)
-            self._known[key] = found is not None and found.parameters is not None
-        return self._known[key]
+    def _is_known(self, name: str, tool: str) -> bool:
+        found = self._table.lookup(name, tool)
+        return found is not None and found.parameters is not None
 
 
 def _folder(path: Path, roots: Sequence[Path]) -> str:

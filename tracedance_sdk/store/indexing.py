@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -74,8 +75,14 @@ def index_store(folder: LocalFolder, *, processes: int = 1) -> IndexSummary:
 def _derived(jobs: Sequence[tuple[str, Partition, Marks]], processes: int) -> Iterable[StoredFile]:
     if processes <= 1 or len(jobs) <= 1:
         return [_derive(*job) for job in jobs]
-    with ProcessPoolExecutor(min(processes, len(jobs)), get_context("spawn")) as pool:
-        return list(pool.map(_derive, *zip(*jobs, strict=True)))
+    try:
+        with ProcessPoolExecutor(min(processes, len(jobs)), get_context("spawn")) as pool:
+            return list(pool.map(_derive, *zip(*jobs, strict=True)))
+    except BrokenProcessPool as error:
+        hint = "in a program of your own, index(processes=...) belongs under a main guard"
+        raise StoreError(
+            f"a process that derived features ended before its time; {hint}"
+        ) from error
 
 
 def _derive(path: str, partition: Partition, marks: Marks) -> StoredFile:

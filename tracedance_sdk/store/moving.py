@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from tracedance_sdk.errors import StoreError, TraceDanceError
 from tracedance_sdk.formats import ToolShapes
 from tracedance_sdk.store.folder import LocalFolder
 from tracedance_sdk.store.manifest import Partition
 from tracedance_sdk.store.partitions import Rows, each_document, read_shapes
-from tracedance_sdk.trace import MAX_TRACE_DEPTH, Trace, decode, parse_json
+from tracedance_sdk.trace import Trace, decode, parse_json
+
+_WRITER_DEPTH: Final = 254
+"""How deep a document may be nested that `encode_json` writes: what was added can be read."""
 
 
 def read_traces(
@@ -29,7 +33,7 @@ def read_traces(
     for row, trace_id, data in each_document(folder, partition, wanted):
         where = f"trace {trace_id!r:.80} in {folder}"
         try:
-            document = parse_json(data, where=where, max_depth=MAX_TRACE_DEPTH)
+            document = parse_json(data, where=where, max_depth=_WRITER_DEPTH)
             yield row, decode(document, where=where)
         except TraceDanceError as error:
             raise StoreError(f"{error} (file {partition.files['documents'].name})") from error

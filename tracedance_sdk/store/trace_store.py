@@ -264,7 +264,8 @@ class TraceStore:
         three or more sessions is taken for a harness's from then on.
 
         Args:
-            processes: How many share the work, a partition each.
+            processes: How many share the work, a partition each. A program that asks for several
+                needs the usual guard, ``if __name__ == "__main__":``.
 
         Raises:
             StoreError: The folder cannot be written to, or is damaged.
