@@ -29,7 +29,9 @@ def run(
     *calls: str, agent: str = "agent", tools: tuple[ToolDefinition, ...] = (), **fields: Any
 ) -> Trace:
     made = tuple(
-        Call(index=index, id=str(index), name=name, arguments={"n": index}, **fields)
+        Call.model_validate(
+            {"index": index, "id": "1", "name": name, "arguments": {"n": 1}, **fields}
+        )
         for index, name in enumerate(calls)
     )
     turn = Turn(index=0, role="assistant", origin="agent", calls=made)
@@ -83,6 +85,26 @@ def test_recorded_definitions_stay_and_others_are_not_added() -> None:
         (t.description, t.parameters) for t in recorded
     ]
     assert trace.fidelity.count("tools_missing") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "ok", "added"),
+    [
+        pytest.param("shell", True, ["shell"], id="of this client, and it worked"),
+        pytest.param("shell", None, ["shell"], id="of this client, and it answered"),
+        pytest.param("shell", False, [], id="of this client, but the call failed"),
+        pytest.param("get_time", True, [], id="a name that tells something"),
+        pytest.param("Bash", True, [], id="of another client"),
+    ],
+)
+def test_beside_recorded_definitions_only_what_the_client_surely_has_is_added(
+    name: str, ok: bool | None, added: list[str]
+) -> None:
+    own = ToolDefinition(name="mine", description="Mine.", parameters={})
+    trace = run(name, agent="codex", tools=(own,), result={"ok": ok, "content": "done"})
+    completed = complete_tools(trace, table=TABLE)
+    assert [tool.name for tool in completed.tools] == ["mine", *added]
+    assert completed.fidelity.count("tools_missing") == 1 - len(added)
 
 
 def test_a_name_alone_is_filled_from_the_table_unless_more_was_kept_of_it() -> None:

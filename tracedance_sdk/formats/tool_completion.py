@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from tracedance_sdk.formats.known_tools import KnownTool, ToolTable
 from tracedance_sdk.formats.tool_inference import ToolShapes, is_named
-from tracedance_sdk.trace import ToolDefinition, Trace, with_tools
+from tracedance_sdk.trace import Call, ToolDefinition, Trace, with_tools
 
 Limit = Literal["recorded", "known", "inferred"]
 
@@ -22,9 +22,11 @@ def complete_tools(
 
     * What the source recorded stays. An effect or kind that it leaves open comes from the table,
       and so does everything else of a tool of which it recorded the name alone.
-    * A source that recorded definitions has recorded all: no other tool is added.
-    * Else every tool that the agent called is added, and no other: a client had more to offer,
-      but what is not known.
+    * Every tool that the agent called is added, and no other: a client had more to offer, but what
+      is not known.
+    * Where the source recorded definitions, a tool without one may be made up by the model. It is
+      added only when the table has it for this client and a call of it did not fail, since some
+      clients record a part of their definitions.
 
     Args:
         trace: The trace; its agent's name is looked up, then its collector's.
@@ -38,14 +40,19 @@ def complete_tools(
     """
     search = _Search(trace, table, shapes, limit)
     tools = [search.filled(tool) for tool in trace.tools]
-    if not any(tool.origin == "recorded" for tool in trace.tools):
-        defined = {tool.name for tool in tools}
-        called = dict.fromkeys(call.name for call in trace.actions if is_named(call))
-        added = (search.definition(name) for name in called if name not in defined)
-        tools += [tool for tool in added if tool is not None]
+    defined = {tool.name for tool in tools}
+    calls = [call for call in trace.actions if call.name not in defined and is_named(call)]
+    if any(tool.origin == "recorded" for tool in trace.tools):
+        calls = [call for call in calls if _succeeded(call) and search.has(call.name)]
+    added = map(search.definition, dict.fromkeys(call.name for call in calls))
+    tools += [tool for tool in added if tool is not None]
     if tools == list(trace.tools):
         return trace
     return with_tools(trace, tools)
+
+
+def _succeeded(call: Call) -> bool:
+    return call.result is not None and call.result.ok is not False
 
 
 class _Search:
@@ -58,6 +65,11 @@ class _Search:
         self._table = table
         self._shapes = shapes
         self._limit = limit
+
+    def has(self, name: str) -> bool:
+        """Whether a table lists the tool for this very client or system."""
+        known = self._known(name)
+        return known is not None and known.by != "pattern"
 
     def definition(self, name: str) -> ToolDefinition | None:
         """Return a definition as strong as can be had, within the limit."""
