@@ -9,12 +9,26 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from tracedance_sdk.store.columns import CALLS, TURNS
 from tracedance_sdk.store.families import links_of
-from tracedance_sdk.trace import UNKNOWN, Call, Json, Reasoning, Text, Trace, Turn
+from tracedance_sdk.trace import (
+    UNKNOWN,
+    Call,
+    Json,
+    Part,
+    Reasoning,
+    Result,
+    Text,
+    Trace,
+    Turn,
+    Usage,
+)
 
 Row = tuple[Any, ...]
 
 _LARGEST: Final = 2**63
+_NO_USAGE: Final = (None,) * 6
+_NO_RESULT: Final = (False, None, None, None, None, None, False, False)
 
 
 class StoredDocument(NamedTuple):
@@ -77,83 +91,91 @@ def facts_of(trace: Trace, *, size: int, digest: str) -> Facts:
 
 
 def _turn_row(turn: Turn) -> Row:
+    # Records are plain objects: their dicts are read faster than their attributes.
+    get = turn.__dict__
+    content = get["content"]
     text, reasoning, media = "", 0, 0
-    if len(turn.content) == 1 and type(turn.content[0]) is Text:
-        text = turn.content[0].text
-    elif turn.content:
-        texts: list[str] = []
-        for part in turn.content:
-            if isinstance(part, Text):
-                texts.append(part.text)
-            elif isinstance(part, Reasoning):
-                reasoning += len(part.text)
-            else:
-                media += 1
-        text = "\n".join(texts)
-    usage = turn.usage
-    tokens = (
-        (None, None, None, None, None, None)
-        if usage is None
-        else (
-            bounded(usage.input_tokens),
-            bounded(usage.output_tokens),
-            bounded(usage.cache_read_tokens),
-            bounded(usage.cache_write_tokens),
-            bounded(usage.reasoning_tokens),
-            usage.cost_usd,
-        )
-    )
+    if len(content) == 1 and type(content[0]) is Text:
+        text = content[0].__dict__["text"]
+    elif content:
+        text, reasoning, media = _joined(content)
+    usage = get["usage"]
     extra = turn.__pydantic_extra__
     rule = extra.get("origin_rule") if extra else None
     return (
-        turn.role,
-        turn.origin,
+        get["role"],
+        get["origin"],
         rule if isinstance(rule, str) else None,
         text,
         reasoning,
         media,
-        len(turn.calls),
-        turn.name,
-        turn.model,
-        turn.finish_reason,
-        *tokens,
-        turn.started_at,
-        turn.ended_at,
-        turn.synthetic,
+        len(get["calls"]),
+        get["name"],
+        get["model"],
+        get["finish_reason"],
+        *(_NO_USAGE if usage is None else _usage(usage)),
+        get["started_at"],
+        get["ended_at"],
+        get["synthetic"],
+    )
+
+
+def _joined(content: tuple[Part, ...]) -> tuple[str, int, int]:
+    """Return the text of parts, the length of their reasoning, and how many are neither."""
+    texts: list[str] = []
+    reasoning = media = 0
+    for part in content:
+        if isinstance(part, Text):
+            texts.append(part.text)
+        elif isinstance(part, Reasoning):
+            reasoning += len(part.text)
+        else:
+            media += 1
+    return "\n".join(texts), reasoning, media
+
+
+def _usage(usage: Usage) -> Row:
+    return (
+        bounded(usage.input_tokens),
+        bounded(usage.output_tokens),
+        bounded(usage.cache_read_tokens),
+        bounded(usage.cache_write_tokens),
+        bounded(usage.reasoning_tokens),
+        usage.cost_usd,
     )
 
 
 def _call_row(call: Call, position: int) -> Row:
-    arguments = call.arguments
-    result = call.result
-    what: Row
-    if result is None:
-        what = (False, None, None, None, None, None, False, False)
-    else:
-        error = result.error
-        what = (
-            True,
-            result_text(result.content),
-            result.ok,
-            bounded(result.exit_code),
-            None if error is None else error.type,
-            None if error is None else error.message,
-            result.interrupted,
-            result.truncated,
-        )
+    get = call.__dict__
+    arguments, result = get["arguments"], get["result"]
     return (
-        call.index,
+        get["index"],
         position,
-        call.id,
-        call.name,
+        get["id"],
+        get["name"],
         None if arguments is UNKNOWN else orjson.dumps(arguments).decode(),
-        call.raw_arguments,
-        *what,
-        call.requested_by,
-        call.parent_call_id,
-        call.bound_by,
-        call.started_at,
-        call.duration_ms,
+        get["raw_arguments"],
+        *(_NO_RESULT if result is None else _result(result)),
+        get["requested_by"],
+        get["parent_call_id"],
+        get["bound_by"],
+        get["started_at"],
+        get["duration_ms"],
+    )
+
+
+def _result(result: Result) -> Row:
+    get = result.__dict__
+    content, error = get["content"], get["error"]
+    return (
+        True,
+        content if type(content) is str else result_text(content),
+        get["ok"],
+        bounded(get["exit_code"]),
+        None if error is None else error.type,
+        None if error is None else error.message,
+        get["interrupted"],
+        get["truncated"],
     )
 
 
@@ -179,8 +201,9 @@ def _trace_row(trace: Trace, turns: list[Row], calls: list[Row], *, size: int, d
     fit, outcome = trace.fidelity.fit_for, trace.outcome
     error = outcome.error if outcome else None
     parent, source, metadata = trace.parent, trace.source, trace.metadata
-    starts = [time for row in turns if (time := row[19]) is not None]
-    ends = [time for row in turns if (time := row[20] or row[19]) is not None]
+    turn, call = _columns(turns, len(TURNS)), _columns(calls, len(CALLS))
+    starts = [time for time in turn[19] if time is not None]
+    ends = [time for time in turn[20] if time is not None]
     return (
         trace.id,
         trace.session_id,
@@ -189,7 +212,7 @@ def _trace_row(trace: Trace, turns: list[Row], calls: list[Row], *, size: int, d
         parent.call_id if parent else None,
         trace.agent.name,
         trace.agent.version,
-        list(dict.fromkeys(row[11] for row in turns if row[11] is not None)),
+        [model for model in dict.fromkeys(turn[11]) if model is not None],
         trace.group,
         trace.task_id,
         source.collector if source else None,
@@ -199,16 +222,16 @@ def _trace_row(trace: Trace, turns: list[Row], calls: list[Row], *, size: int, d
         _own_text(metadata, "cwd"),
         _own_text(metadata, "git_branch"),
         _first(trace.started_at, starts),
-        _last(trace.ended_at, ends),
+        _last(trace.ended_at, ends or starts),
         len(turns),
-        sum(row[4] == "human" for row in turns),
-        sum(row[3] == "assistant" for row in turns),
+        turn[4].count("human"),
+        turn[3].count("assistant"),
         len(calls),
-        sum(row[9] for row in calls),
-        sum(row[11] is False for row in calls),
-        bounded(_total(row[13] for row in turns)),
-        bounded(_total(row[14] for row in turns)),
-        _total(row[18] for row in turns),
+        call[9].count(True),
+        call[11].count(False),
+        bounded(_total(turn[13])),
+        bounded(_total(turn[14])),
+        _total(turn[18]),
         outcome.success if outcome else None,
         outcome.reward if outcome else None,
         outcome.ended if outcome else None,
@@ -225,6 +248,11 @@ def _trace_row(trace: Trace, turns: list[Row], calls: list[Row], *, size: int, d
         digest,
         links_of(trace),
     )
+
+
+def _columns(rows: list[Row], width: int) -> list[Row]:
+    """Return rows as columns, in the order of the view without its last, own column."""
+    return list(zip(*rows, strict=True)) if rows else [()] * width
 
 
 def _own_text(metadata: dict[str, Json], key: str) -> str | None:

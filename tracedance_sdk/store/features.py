@@ -159,7 +159,7 @@ class _Past:
             of_result("denied"),
             bool(failed) and "cue" in shown if has_result else None,
             of_result("names_log"),
-            "not_delivered" in shown or (signs.kind == "send" and failed) if has_result else None,
+            _is_lost(signs),
             signs.is_empty,
             not self.touched.isdisjoint(signs.paths) if changes else None,
             is_shell and "is_test" in flags,
@@ -225,6 +225,15 @@ class _Past:
         self.human_turns += is_human
         if turn.calls:
             self.failing_turn, self.turn_failed = self.turn_failed, False
+
+
+def _is_lost(signs: CallSigns) -> bool | None:
+    """Whether something was to be delivered and was not; None without a result."""
+    if signs.failed is None:
+        return None
+    if signs.kind == "send" and signs.failed:
+        return True
+    return "not_delivered" in signs.shown and signs.kind in ("send", "shell", "other")
 
 
 def _human_text(turn: Turn) -> str:
