@@ -105,6 +105,5 @@ def _ran(log: _Log, kind: str, step: Mapping[str, Any], at: str | None) -> None:
         log.waiting -= 1
         log.answer(truncated=truncated or None, **said)
         return
-    call = log.request(kind.lower(), started_at=at, bound_by="synthetic")
-    log.note("request_missing", log.place(call))
+    call = log.request_unasked(kind.lower(), started_at=at)
     call["result"] = {**said, "truncated": truncated}

@@ -136,14 +136,7 @@ def _ending(log: CodexLog, event: Mapping[str, Any], at: str | None) -> None:
     else:
         name, arguments = _ENDS[str(event["type"])](event)
         by_user = event.get("source") == "user_shell"
-        call = log.request(
-            name,
-            call_id=call_id,
-            arguments=arguments,
-            bound_by="synthetic",
-            started_at=at,
-        )
-        log.note("request_missing", log.place(call))
+        call = log.request_unasked(name, call_id=call_id, arguments=arguments, started_at=at)
         if event["type"] != "view_image_tool_call":
             log.ended(call, ending)
         own = rest(own, "arguments", "changes", "invocation")

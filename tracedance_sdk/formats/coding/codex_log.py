@@ -34,7 +34,10 @@ class CodexLog(Session):
         self._total: Json = None
         self._eventless: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         self._endings: list[tuple[dict[str, Any], Ending]] = []
+        self._opened: dict[str, Any] | None = None
+        """The turn of the model's that was opened last."""
         self._stopped: list[dict[str, Any]] = []
+        """The turns that were cut short."""
 
     def open_turn(self, at: str | None) -> dict[str, Any]:
         """Return the model's open turn; a new one where none is open."""
@@ -47,9 +50,10 @@ class CodexLog(Session):
             self.note("boundary_guessed", f"turns[{len(self.turns)}]")
         self._is_open, self._is_counted = True, False
         settings = dict(self.settings) or None
-        return self.say(
+        self._opened = self.say(
             "assistant", origin="agent", model=self.model, settings=settings, started_at=at
         )
+        return self._opened
 
     def heard(self) -> None:
         """End the model's turn at a message to it, which leaves no doubt about the border."""
@@ -113,7 +117,7 @@ class CodexLog(Session):
             return False
         self._total = total
         self._is_open, self._is_counted = False, True
-        turn = next((t for t in reversed(self.turns) if t["role"] == "assistant"), None)
+        turn = self._opened
         if turn is None or "usage" in turn:
             return False
         turn["usage"] = read_usage(usage)
@@ -121,14 +125,16 @@ class CodexLog(Session):
 
     def stop(self) -> None:
         """Mark the last turn's calls as cut short, unless their results come after all."""
-        last = next((t for t in reversed(self.turns) if t["role"] == "assistant"), None)
-        self._stopped += last["calls"] if last is not None else []
+        if self._opened is not None and all(
+            self._opened is not turn for turn in self._stopped[-1:]
+        ):
+            self._stopped.append(self._opened)
 
     def settle(self) -> None:
         """Put together what items and events said of each call."""
         for call, ending in self._endings:
             _merge(call, ending)
-        for call in self._stopped:
+        for call in (call for turn in self._stopped for call in turn["calls"]):
             if call.get("codex", {}).get("status") != "completed":
                 call.setdefault("result", {"ok": None, "interrupted": True})
 

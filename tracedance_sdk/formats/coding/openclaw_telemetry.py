@@ -10,7 +10,7 @@ everything else is the main session of its agent.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -102,7 +102,7 @@ class _Reading:
         self._seen: set[str] = set()
         self._covered: Counter[str] = Counter()
         """Prompts, answers and uses of tools that some history holds."""
-        self._running: dict[str, list[dict[str, Any] | None]] = {}
+        self._running: defaultdict[str, deque[dict[str, Any] | None]] = defaultdict(deque)
         """Per tool the calls whose end is not told yet; None for one in a history."""
         self._cover()
         for index, event in enumerate(events):
@@ -152,7 +152,7 @@ class _Reading:
 
     def _tool(self, event: Mapping[str, Any]) -> None:
         name = text_at(event, "toolName") or "unknown"
-        running = self._running.setdefault(name, [])
+        running = self._running[name]
         if self._is_covered("used", [name, event.get("params")]):
             running.append(None)
             return
@@ -166,8 +166,8 @@ class _Reading:
 
     def _ended(self, event: Mapping[str, Any]) -> None:
         name = text_at(event, "toolName") or "unknown"
-        running = self._running.get(name) or []
-        call = running.pop(0) if running else None
+        running = self._running[name]
+        call = running.popleft() if running else None
         if call is None:
             self.log.keep(event)
             return

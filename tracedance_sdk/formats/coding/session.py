@@ -37,6 +37,8 @@ class Session(Transcript):
         """Of the session as a whole, for ``metadata[client]``."""
         self._records: list[Json] = []
         self._states: dict[str, Json] = {}
+        self._answered_before: dict[str, Any] | None = None
+        """The call answered last when the model's turn was opened."""
 
     def own(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return fields of the client's own as a field of one of our records."""
@@ -71,11 +73,21 @@ class Session(Transcript):
         """
         last = self.last
         if last is not None and last["role"] == "assistant" and not last.get("synthetic"):
-            if not any("result" in call for call in last["calls"]):
+            if self.answered is self._answered_before:
                 last.update((k, v) for k, v in fields.items() if v is not None and k not in last)
                 return last
             self.note("boundary_guessed", f"turns[{len(self.turns)}]")
+        self._answered_before = self.answered
         return self.say("assistant", origin="agent", **fields)
+
+    def request_unasked(self, name: str, **fields: Any) -> dict[str, Any]:
+        """Add a call that ran without a request on record, and note that."""
+        call = self.request(name, bound_by="synthetic", **fields)
+        turn = self.turns[-1]
+        self.note(
+            "request_missing", f"turns[{len(self.turns) - 1}].calls[{len(turn['calls']) - 1}]"
+        )
+        return call
 
     def hear(
         self,
