@@ -19,7 +19,7 @@ Record = dict[str, Any]
 
 
 def records(path: Path) -> Iterator[Record]:
-    """Yield the objects of a file; those run together on a line, too. What is no JSON is left out."""
+    """Yield the objects of a file, those run together on a line, too; what is no JSON is not."""
     data = path.read_bytes()
     if data.startswith(b"\x1f\x8b"):
         data = gzip.decompress(data)
@@ -90,32 +90,34 @@ def _counted(thread: str, found: list[Record]) -> Counts:
     messages: set[str] = set()
     call_ids: set[str] = set()
     for record in found:
-        if record.get("type") == "tool_use":
-            calls += 1
-        if record.get("type") == "tool_result":
-            results += 1
-        message = record.get("message")
-        if record.get("type") not in ("user", "assistant") or not isinstance(message, dict):
-            continue
-        content = message.get("content")
-        if isinstance(content, str):
-            content = [{"type": "text", "text": content}]
-        if not isinstance(content, list):
-            continue
-        blocks = [block if isinstance(block, dict) else {} for block in content]
+        calls += record.get("type") == "tool_use"
+        results += record.get("type") == "tool_result"
+        blocks = _blocks(record)
         answers = [block for block in blocks if block.get("type") == "tool_result"]
-        if record["type"] == "user" and len(answers) < len(blocks):
-            users += 1
-            if not answers:
+        if record.get("type") == "user":
+            users += len(answers) < len(blocks)
+            if blocks and not answers:
                 messages.clear()
-        if record["type"] == "assistant":
-            key = message.get("id")
+        elif record.get("type") == "assistant" and isinstance(record.get("message"), dict):
+            key = record["message"].get("id")
             replies += key is None or key not in messages
-            messages.add(key)
-        for block in blocks:
-            if block.get("type") == "tool_use":
-                calls += block.get("id") is None or block["id"] not in call_ids
-                call_ids.add(block.get("id", ""))
+            messages.add(str(key))
+        asked = [block.get("id") for block in blocks if block.get("type") == "tool_use"]
+        calls += sum(call_id is None or call_id not in call_ids for call_id in asked)
+        call_ids.update(str(call_id) for call_id in asked)
         results += len(answers)
         errors += sum(block.get("is_error") is True for block in answers)
     return Counts(thread, users, replies, calls, results, errors)
+
+
+def _blocks(record: Record) -> list[Record]:
+    """Return the blocks of a user's or the model's message; text is one of no type."""
+    message = record.get("message")
+    if record.get("type") not in ("user", "assistant") or not isinstance(message, dict):
+        return []
+    content = message.get("content")
+    if isinstance(content, str):
+        return [{}]
+    if not isinstance(content, list):
+        return []
+    return [block if isinstance(block, dict) else {} for block in content]

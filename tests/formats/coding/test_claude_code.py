@@ -430,4 +430,4 @@ def test_a_bad_record_is_one_line_and_stops_no_other() -> None:
 def test_a_file_without_a_message_says_so() -> None:
     (problem,) = found_in([{"type": "summary", "summary": "x", "leafUuid": "y"}])
     assert isinstance(problem, ImportProblem)
-    assert problem.reason == "no message in 1 records of type summary"
+    assert problem.reason == "no message, only records of type summary"

@@ -90,7 +90,7 @@ def read_claude_code(documents: Sequence[Document], path: Path) -> Iterator[Trac
             yield from _subagent(thread, main, entries, path).traces()
     if entries and not spoken:
         kinds = ", ".join(sorted({entry.kind for entry in entries})[:_MOST_KINDS])
-        reason = f"no message in {len(entries)} records of type {kinds}"
+        reason = f"no message, only records of type {kinds}"
         yield ImportProblem(str(path), reason)
 
 
