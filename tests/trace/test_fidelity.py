@@ -47,6 +47,15 @@ def a_trace(*calls: Call, **fields: Any) -> Trace:
     return Trace.model_validate({**known, **fields})
 
 
+LATER = Turn(index=2, role="assistant", origin="agent", content=(Text(text="Paid"),))
+
+
+def then_said(*calls: Call) -> Trace:
+    """A trace in which the model saw what the calls gave."""
+    trace = a_trace(*calls)
+    return trace.model_copy(update={"turns": (*trace.turns, LATER)})
+
+
 ALL = ("reading", "grading", "state_grading", "next_turn", "rebuilt_test")
 
 
@@ -60,13 +69,19 @@ def test_a_whole_trace_has_no_notes_and_is_fit_for_everything() -> None:
     ("trace", "kind", "unfit"),
     [
         pytest.param(
-            a_trace(a_call(), a_call(id="2", result=None)),
+            then_said(a_call(), a_call(id="2", result=None)),
             "result_missing",
             {"next_turn", "rebuilt_test"},
             id="no result",
         ),
         pytest.param(
-            a_trace(a_call(result=Result(content="x", truncated=True))),
+            a_trace(a_call(), a_call(id="2", result=None)),
+            "result_missing",
+            {"rebuilt_test"},
+            id="no result of the last turn",
+        ),
+        pytest.param(
+            then_said(a_call(result=Result(content="x", truncated=True))),
             "result_truncated",
             {"next_turn", "rebuilt_test"},
             id="cut result",
@@ -84,7 +99,7 @@ def test_a_whole_trace_has_no_notes_and_is_fit_for_everything() -> None:
             id="masked deep inside",
         ),
         pytest.param(
-            a_trace(a_call(result=Result(content=blob_stub("ab" * 32, 9)))),
+            then_said(a_call(result=Result(content=blob_stub("ab" * 32, 9)))),
             "value_elsewhere",
             {"next_turn", "rebuilt_test"},
             id="blob not at hand",
@@ -96,7 +111,10 @@ def test_a_whole_trace_has_no_notes_and_is_fit_for_everything() -> None:
             id="unparsable arguments",
         ),
         pytest.param(
-            a_trace(a_call(arguments=UNKNOWN)), "arguments_unknown", {"grading"}, id="no arguments"
+            a_trace(a_call(arguments=UNKNOWN)),
+            "arguments_unknown",
+            {"grading", "rebuilt_test"},
+            id="no arguments",
         ),
         pytest.param(
             a_trace(a_call(), a_call()), "duplicate_call_id", set(), id="a call id used twice"

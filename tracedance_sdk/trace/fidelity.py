@@ -136,7 +136,9 @@ class _Findings:
 
     def __init__(self) -> None:
         self.places: dict[str, list[_Spot]] = {}
-        self._asked = self._opened = self._answered = False
+        self._decided: int | None = None
+        """The last turn in which the model spoke."""
+        self._opened = self._answered = False
 
     def look_at(self, trace: Trace) -> None:
         if trace.initial_state is UNKNOWN:
@@ -159,7 +161,7 @@ class _Findings:
             if turn.role == "user":
                 self._opened = True
             elif turn.role == "assistant" and not turn.synthetic:
-                self._asked = True
+                self._decided = turn.index
 
     def _look_at_calls(self, turn: Turn, seen: set[str], defined: set[str]) -> None:
         for position, call in enumerate(turn.calls):
@@ -211,12 +213,27 @@ class _Findings:
             fit.append("grading")
         if trace.final_state is not UNKNOWN:
             fit.append("state_grading")
-        whole = not kinds & {"result_missing", "result_truncated", "value_elsewhere", "content_off"}
-        if self._asked and whole:
+        lacking = any(kind in kinds and self._is_before_last_decision(kind) for kind in _CONTEXT)
+        if self._decided is not None and not lacking and "content_off" not in kinds:
             fit.append("next_turn")
-            if self._opened and self._answered:
+            lacking = bool(kinds & {"arguments_unknown", *_CONTEXT})
+            if self._opened and self._answered and not lacking:
                 fit.append("rebuilt_test")
         return tuple(fit)
+
+    def _is_before_last_decision(self, kind: str) -> bool:
+        """Whether what the model saw lacks something; what came after its last turn it never saw.
+
+        Only the reader knows of places that are not found here; those count as before.
+        """
+        spots = self.places.get(kind)
+        if spots is None or self._decided is None:
+            return True
+        return any(isinstance(spot, str) or spot[0] < self._decided for spot in spots)
+
+
+_CONTEXT: Final = ("result_missing", "result_truncated", "value_elsewhere")
+"""Kinds of notes after which a model would be shown less than the recorded one saw."""
 
 
 def _holds_mask(value: dict[str, Json] | list[Json]) -> bool:
