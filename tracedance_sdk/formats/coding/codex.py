@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats.coding.codex_events import read_event
-from tracedance_sdk.formats.coding.codex_items import read_item, texts_of
+from tracedance_sdk.formats.coding.codex_items import read_item, shortened, texts_of
 from tracedance_sdk.formats.coding.codex_log import CodexLog
-from tracedance_sdk.formats.coding.lenient import object_at, rest, text_at, time_at
+from tracedance_sdk.formats.coding.lenient import object_at, objects_at, rest, text_at, time_at
 from tracedance_sdk.formats.coding.session import is_unique, session_trace_id
 from tracedance_sdk.formats.importing import ImportProblem
 from tracedance_sdk.formats.opening import Document, documents
@@ -93,7 +93,10 @@ class _Reading:
             self.log.keep_change(record, "payload")
         elif kind == "compacted":
             self.log.heard()
-            own = rest(payload, "message")
+            own = rest(payload, "message", "replacement_history")
+            if "replacement_history" in payload:
+                history = objects_at(payload, "replacement_history")
+                own["replacement_history"] = [shortened(item) for item in history]
             summary = text_at(payload, "message") or ""
             self.log.summarise(summary, started_at=at, **self.log.own(own))
         elif "payload" in record or not read_item(self.log, record, at):

@@ -130,6 +130,9 @@ def _ending(log: CodexLog, event: Mapping[str, Any], at: str | None) -> None:
     call_id = text_at(event, "call_id", "callId")
     ending = read_ending(event)
     own = rest(event, "type", "call_id", "result", "results", "formatted_output", "duration")
+    for key in ("aggregated_output", "stdout"):
+        if own.get(key) == ending.content:
+            del own[key]
     call = log.expecting(call_id)
     if call is not None:
         log.ended(call, ending)

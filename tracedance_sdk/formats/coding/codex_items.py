@@ -54,7 +54,7 @@ def read_item(log: CodexLog, item: Mapping[str, Any], at: str | None) -> bool:
         _output(log, item, at)
     elif kind in _COMPACTIONS:
         log.heard()
-        log.summarise("", started_at=at, **log.own(_shortened(item)))
+        log.summarise("", started_at=at, **log.own(shortened(item)))
     elif kind is not None and (read := _READERS.get(kind)) is not None:
         read(log, item, at)
     else:
@@ -160,7 +160,10 @@ def _output(log: CodexLog, item: Mapping[str, Any], at: str | None) -> None:
     log.end(text_at(item, "call_id"), ending, name=text_at(item, "name"), **own)
 
 
-def _shortened(item: Mapping[str, Any]) -> dict[str, Any]:
+def shortened(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an item with the length of what is encrypted in place of it."""
+    if "encrypted_content" not in item:
+        return dict(item)
     encrypted = item.get("encrypted_content")
     size = len(encrypted) if isinstance(encrypted, str) else None
     return {**rest(item, "encrypted_content"), "encrypted_chars": size}
