@@ -75,8 +75,8 @@ all                            6       6     12      6       0
 
 Fit for read grade state rebuilt next rec. known inf. none
 logs       1     1     0       1    1    0     0    1    0
-shop       5     5     0       4    4    0     0    4    0
-all        6     6     0       5    5    0     0    5    0
+shop       5     5     0       4    5    0     0    5    0
+all        6     6     0       5    6    0     0    6    0
 next: fit for a next turn; of these, the tools' definitions were recorded, are
 known of the client, can be inferred from calls, or none was called
 
@@ -112,11 +112,11 @@ def test_the_json_document_has_it_all(logs: Path, tracedance: Tracedance) -> Non
     assert (found["format"], found["version"], found["store"]) == ("tracedance.import", 1, "kept")
     total = {key: found["total"][key] for key in ("sources", "sessions", "traces", "calls")}
     assert total == {"sources": 4, "sessions": 6, "traces": 6, "calls": 6}
-    assert found["total"]["fit_for"]["next_turn"] == 5
+    assert found["total"]["fit_for"]["next_turn"] == 6
     assert found["total"]["next_turn_tools"] == {
         "recorded": 0,
         "known": 0,
-        "inferred": 5,
+        "inferred": 6,
         "none": 0,
     }
     places = [(item["path"], item["line"], item["collector"]) for item in found["problems"]]
@@ -222,6 +222,34 @@ def test_tools_of_ones_own_are_kept_with_the_traces(logs: Path, tracedance: Trac
     assert [(tool.name, tool.origin, tool.effect) for tool in trace.tools] == [
         ("refund", "known", "write")
     ]
+
+
+def test_records_of_ones_own_are_read_by_a_mapping(logs: Path, tracedance: Tracedance) -> None:
+    (logs / "own").mkdir()
+    record = {"key": "r1", "log": [{"who": "me", "said": "Hi"}, {"who": "it", "said": "Hello"}]}
+    (logs / "own" / "runs.jsonl").write_text(json.dumps(record))
+    Path("own.yaml").write_text(
+        "format: tracedance.mapping\nversion: 1\nname: own-logs\nrecord: run\nrun: {id: key}\n"
+        "messages:\n  at: log\n  role: {path: who, map: {me: user, it: assistant}}\n"
+        "  text: said\n"
+    )
+    arguments = ("logs/own", "--mapping", "own.yaml", "--store", "logs/own/kept")
+    assert imported(tracedance, *arguments)["stored"]["added"] == 1
+    copy = imported(tracedance, "logs/own", "--mapping", "own.yaml", "--store", "copy")
+    assert copy["stored"]["added"] == 1
+    (trace,) = TraceStore.open("copy")
+    assert [turn.text for turn in trace.turns] == ["Hi", "Hello"]
+    ran = tracedance("import", *arguments, "--from", "openai_chat")
+    assert (ran.code, "either --from or --mapping" in ran.err) == (2, True)
+
+
+def test_equal_ids_of_different_sources_are_different_traces(
+    logs: Path, tracedance: Tracedance
+) -> None:
+    (logs / "one.json").write_text(chat("1", text="Refund order 1."))
+    (logs / "two.json").write_text(chat("1", text="Refund order 2."))
+    found = imported(tracedance, "logs/one.json", "logs/two.json", "--store", "kept")
+    assert (found["stored"]["added"], found["stored"]["replaced"]) == (2, 0)
 
 
 def test_several_processes_import_the_same(logs: Path, tracedance: Tracedance) -> None:

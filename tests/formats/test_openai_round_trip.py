@@ -174,3 +174,27 @@ tools = st.lists(
 @given(tools)
 def test_tool_definitions_come_back_as_they_were(entries: list[dict[str, Any]]) -> None:
     assert same_json(written_tools(tools_from_chat(entries, Place("x"))), entries)
+
+
+def test_reasoning_and_media_of_other_formats_are_parts_that_are_read_again() -> None:
+    trace = Trace.model_validate(
+        {
+            "id": "t1",
+            "turns": [
+                {
+                    "index": 0,
+                    "role": "assistant",
+                    "origin": "agent",
+                    "content": [
+                        {"type": "reasoning", "text": "Hm.", "part": {"signature": "s"}},
+                        {"type": "media", "modality": "image", "data": {"type": 7}},
+                        {"type": "text", "text": "Yes."},
+                    ],
+                }
+            ],
+        }
+    )
+    messages = messages_from_trace(trace)
+    again = trace_from_messages(messages, trace_id="t1")
+    assert [part.type for part in again.turns[0].content] == ["reasoning", "media", "text"]
+    assert messages_from_trace(again) == messages

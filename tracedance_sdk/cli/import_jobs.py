@@ -10,11 +10,12 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tracedance_sdk.errors import TraceDanceError
+from tracedance_sdk.errors import InvalidOption, TraceDanceError
 from tracedance_sdk.formats import (
     Collector,
     TraceSource,
     load_collectors,
+    load_mapping,
     named_collector,
     tool_table,
 )
@@ -38,6 +39,7 @@ class ImportOptions(NamedTuple):
         store: Folder of the store.
         roots: What is imported.
         collector: Name of the only collector that may read; None for all.
+        mapping: File that describes the user's own records.
         redact: Mask secrets.
         pseudonymise: Replace personal text.
         names: File with names of people.
@@ -47,6 +49,7 @@ class ImportOptions(NamedTuple):
     store: Path
     roots: tuple[Path, ...] = ()
     collector: str | None = None
+    mapping: Path | None = None
     redact: bool = True
     pseudonymise: bool = False
     names: Path | None = None
@@ -78,6 +81,10 @@ def chosen_collectors(options: ImportOptions) -> tuple[Collector, ...]:
     Raises:
         TraceDanceError: No such collector, or a mapping that cannot be used.
     """
+    if options.mapping is not None and options.collector is not None:
+        raise InvalidOption("give either --from or --mapping: a mapping is a collector of its own")
+    if options.mapping is not None:
+        return (load_mapping(options.mapping),)
     if options.collector is not None:
         return (named_collector(options.collector),)
     return load_collectors()
@@ -102,7 +109,7 @@ def open_import(options: ImportOptions) -> tuple[ImportPlan, TraceStore]:
             redactors.append(Pseudonymiser(key=key, people=people))
     plan = ImportPlan(
         collectors=collectors,
-        is_forced=options.collector is not None,
+        is_forced=options.collector is not None or options.mapping is not None,
         redactor=_Chain(*redactors) if redactors else None,
         table=table,
         roots=options.roots,

@@ -30,6 +30,7 @@ _FILE: Final = click.Path(path_type=Path)
 @click.argument("paths", nargs=-1, required=True, type=_FILE, metavar="PATH...")
 @click.option("--store", required=True, type=_FILE, metavar="DIR", help="Made when not there.")
 @click.option("--from", "collector", metavar="NAME", help="Only this collector reads.")
+@click.option("--mapping", type=_FILE, metavar="FILE", help="Describes records of your own.")
 @click.option("--tools", type=_FILE, metavar="FILE", help="Your own table of tools.")
 @click.option("--no-redact", is_flag=True, help="Keep secrets as they are.")
 @click.option(
@@ -53,6 +54,7 @@ def import_command(
     *,
     store: Path,
     collector: str | None,
+    mapping: Path | None,
     tools: Path | None,
     no_redact: bool,
     pseudonymise: bool,
@@ -78,6 +80,7 @@ def import_command(
         store=store,
         roots=paths,
         collector=collector,
+        mapping=mapping,
         redact=not no_redact,
         pseudonymise=pseudonymise,
         names=names,

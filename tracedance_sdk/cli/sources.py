@@ -22,7 +22,9 @@ _NO_TRACES: Final = frozenset(
         "recovery",
         "report",
         "results",
+        "store",
         "task",
+        "tool_shapes",
         "verification",
     )
 )

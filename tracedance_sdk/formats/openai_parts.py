@@ -101,12 +101,14 @@ def _written(part: Part) -> Json:
             return {"type": "refusal", "refusal": part.text}
         return {"type": "text", "text": part.text}
     if isinstance(part, Reasoning):
-        return extra.get("part", {"type": "reasoning", "text": part.text})
+        kept = extra.get("part")
+        is_chat = isinstance(kept, dict) and isinstance(kept.get("type"), str)
+        return kept if is_chat else {"type": "reasoning", "text": part.text}
     return _written_media(part)
 
 
 def _written_media(part: Media) -> Json:
-    if isinstance(part.data, dict) and "type" in part.data:
+    if isinstance(part.data, dict) and isinstance(part.data.get("type"), str):
         return part.data
     if part.modality == "image":
         if isinstance(part.data, str):

@@ -83,6 +83,7 @@ class Pseudonymiser:
         self._key = key
         self._names = NameFinder(people)
         self._known: dict[str, str] = {}
+        self._failures = 0
         self.counts: Counter[str] = Counter()
 
     def redact(self, data: bytes) -> bytes:
@@ -100,8 +101,17 @@ class Pseudonymiser:
         except BaseException as error:
             if is_meant_for_host(error):
                 raise
-            _LOG.warning("pseudonyms failed (%s); the value is masked whole", type(error).__name__)
+            self._count(error)
             return orjson.dumps(mask_text("error", self._digits("error")))
+
+    def _count(self, error: BaseException) -> None:
+        self._failures += 1
+        if self._failures == 1:
+            # The error's own text may quote the value.
+            _LOG.warning(
+                "pseudonyms failed (%s); the value is masked whole, as is every other that fails",
+                type(error).__name__,
+            )
 
     def pseudonym(self, person: str) -> str:
         """Return the pseudonym of a name, an address or a user's name, in any case."""
