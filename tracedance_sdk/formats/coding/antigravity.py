@@ -15,8 +15,8 @@ from tracedance_sdk.formats.coding.lenient import list_at, objects_at, rest, tex
 from tracedance_sdk.formats.coding.session import Session, objects_of, plain_parts
 from tracedance_sdk.formats.importing import ImportProblem
 from tracedance_sdk.formats.opening import Document
-from tracedance_sdk.formats.transcript import reasoning_part
-from tracedance_sdk.trace import UNKNOWN, Json, Trace, parse_compact
+from tracedance_sdk.formats.transcript import read_arguments, reasoning_part
+from tracedance_sdk.trace import UNKNOWN, Json, Trace
 
 COLLECTOR: Final = "antigravity"
 
@@ -88,7 +88,7 @@ def _decoded(arguments: Mapping[str, Any]) -> dict[str, Json]:
     """Return arguments whose values are written as JSON inside of text."""
     found: dict[str, Json] = {}
     for key, value in arguments.items():
-        inner = parse_compact(value) if isinstance(value, str) else UNKNOWN
+        inner = read_arguments(value)[0] if isinstance(value, str) and value else UNKNOWN
         found[key] = value if inner is UNKNOWN else inner
     return found
 

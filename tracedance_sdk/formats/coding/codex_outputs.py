@@ -14,7 +14,8 @@ from tracedance_sdk.formats.coding.lenient import (
     object_at,
     text_at,
 )
-from tracedance_sdk.trace import UNKNOWN, Json, parse_compact
+from tracedance_sdk.formats.transcript import read_arguments
+from tracedance_sdk.trace import UNKNOWN, Json
 
 _HEAD: Final = 400
 _EXIT: Final = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d{1,9})$", re.MULTILINE)
@@ -81,7 +82,7 @@ def _only_text(output: Json) -> str | None:
 
 
 def _json(text: str) -> Json:
-    return parse_compact(text) if text.startswith('{"') and '"metadata"' in text else None
+    return read_arguments(text)[0] if text.startswith("{") and '"metadata"' in text else None
 
 
 def read_ending(event: Mapping[str, Any]) -> Ending:

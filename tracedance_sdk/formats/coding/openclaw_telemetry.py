@@ -29,7 +29,8 @@ from tracedance_sdk.formats.coding.pi_messages import read_pi_message, settle
 from tracedance_sdk.formats.coding.session import Session, session_trace_id
 from tracedance_sdk.formats.importing import ImportProblem
 from tracedance_sdk.formats.opening import Document
-from tracedance_sdk.trace import UNKNOWN, Json, Trace, parse_compact, source_digest
+from tracedance_sdk.formats.transcript import read_arguments
+from tracedance_sdk.trace import UNKNOWN, Json, Trace, source_digest
 
 COLLECTOR: Final = "openclaw_telemetry"
 
@@ -79,14 +80,16 @@ def _key(events: list[dict[str, Any]]) -> str | None:
 def _started(events: list[dict[str, Any]]) -> dict[str, str]:
     """Return the calls that started sub-agents, by the keys of these."""
     found: dict[str, str] = {}
+    seen: set[str] = set()
     for event in events:
         for message in objects_at(event, "messages"):
             call = text_at(message, "toolCallId")
-            if call is None or call in found.values():
+            if call is None or call in seen:
                 continue
+            seen.add(call)
             details = object_at(message, "details")
             for block in objects_at(message, "content"):
-                value = parse_compact(text_at(block, "text") or "")
+                value, _ = read_arguments(text_at(block, "text") or "")
                 details = details or (value if isinstance(value, dict) else {})
             if (key := text_at(details, "childSessionKey")) is not None:
                 found.setdefault(key, call)

@@ -44,6 +44,7 @@ class Storage:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._problems: list[ImportProblem] = []
+        self._told: set[Path] = set()
         self._loose: dict[str, list[dict[str, Any]]] | None = None
 
     def take_problems(self) -> list[ImportProblem]:
@@ -98,15 +99,20 @@ class Storage:
         value = self._value(file)
         if value is None or isinstance(value, dict):
             return value
-        self._problems.append(ImportProblem(str(file), "expected an object"))
+        self._tell(file, "expected an object")
         return None
 
     def _value(self, file: Path) -> Any:
         try:
             return parse_json(read_document(file, limit=_LARGEST_BYTES), where=str(file))
         except TraceDanceError as error:
-            self._problems.append(ImportProblem(str(file), str(error)))
+            self._tell(file, str(error))
             return None
+
+    def _tell(self, file: Path, what: str) -> None:
+        if file not in self._told:
+            self._told.add(file)
+            self._problems.append(ImportProblem(str(file), what))
 
 
 def _created(message: dict[str, Any]) -> float:
