@@ -99,13 +99,19 @@ class _Plan(NamedTuple):
         written: The traces to write, in order.
         dropped: Rows that no longer count.
         moved: Those of them that are taken over, as they belong to a family that grew.
+        rows: The same by partition.
         summary: What becomes of each trace.
     """
 
     written: tuple[Fresh, ...]
     dropped: frozenset[Spot]
     moved: tuple[Known, ...]
+    rows: tuple[Rows, ...]
     summary: AddSummary
+
+    def is_written_like(self, other: _Plan) -> bool:
+        """Whether both write the same partition."""
+        return self.written == other.written and self.moved == other.moved
 
 
 class Adding:
@@ -182,11 +188,11 @@ class Adding:
         with self._folder.writing():
             for _ in range(_MOST_ATTEMPTS):
                 manifest, number = present(self._folder)
-                self._index.follow(manifest)
-                plan = self._plan(batch.items)
+                with self._index.at(manifest):
+                    plan = self._plan(batch.items)
                 if not plan.written:
                     return plan.summary
-                if written is None or written[0][:3] != plan[:3]:
+                if written is None or not written[0].is_written_like(plan):
                     written = plan, self._write(plan, batch.shapes)
                 changed = manifest_without(manifest, plan.dropped, number=number)
                 new = changed._replace(partitions=(*changed.partitions, written[1]))
@@ -214,28 +220,24 @@ class Adding:
         if sum(known.measure.bytes for known in moved) > FAMILY_BYTES or len(moved) > _FAMILY_ROWS:
             moved = ()
         dropped = frozenset(replaced | {known.spot for known in moved})
-        return _Plan(tuple(kept.values()), dropped, moved, _summary(counts))
+        return _Plan(tuple(kept.values()), dropped, moved, self._rows(moved), _summary(counts))
+
+    def _rows(self, moved: Iterable[Known]) -> tuple[Rows, ...]:
+        """Return stored traces by partition; they are in order of their spots."""
+        rows: defaultdict[str, list[int]] = defaultdict(list)
+        for known in moved:
+            rows[known.spot.partition].append(known.spot.row)
+        return tuple(
+            Rows(self._index.partition(name), tuple(numbers)) for name, numbers in rows.items()
+        )
 
     def _write(self, plan: _Plan, shapes: ToolShapes) -> Partition:
-        rows: defaultdict[str, list[Known]] = defaultdict(list)
-        for known in plan.moved:
-            rows[known.spot.partition].append(known)
-        moved = [
-            Rows(self._index.partition(name), tuple(known.spot.row for known in group))
-            for name, group in rows.items()
-        ]
-        stored = [known for group in rows.values() for known in group]
         names = families(
-            [item.member for item in plan.written] + [known.member for known in stored],
-            known=[None] * len(plan.written) + [known.family for known in stored],
+            [item.member for item in plan.written] + [known.member for known in plan.moved],
+            known=[None] * len(plan.written) + [known.family for known in plan.moved],
         )
-        content = Content(
-            plan.written,
-            moved,
-            names,
-            moved_shapes(self._folder, moved, start=shapes),
-        )
-        return write_partition(self._folder, content)
+        shapes = moved_shapes(self._folder, plan.rows, start=shapes)
+        return write_partition(self._folder, Content(plan.written, plan.rows, names, shapes))
 
 
 def _summary(counts: list[int]) -> AddSummary:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from bisect import bisect_left
 from collections import OrderedDict
@@ -58,6 +59,17 @@ class KeyIndex:
         self._dropped: dict[str, frozenset[int]] = {}
         self._sorted: list[tuple[Any, Any]] = []
         self._open: OrderedDict[str, dict[str, Any]] = OrderedDict()
+
+    @contextlib.contextmanager
+    def at(self, manifest: Manifest) -> Iterator[None]:
+        """Follow a manifest, and let no other thread follow another one meanwhile.
+
+        Raises:
+            StoreError: A file is missing or damaged.
+        """
+        with self._lock:
+            self.follow(manifest)
+            yield
 
     def follow(self, manifest: Manifest) -> None:
         """Take in the partitions of a manifest that are new, and forget those it lacks.

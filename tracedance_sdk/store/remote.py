@@ -43,8 +43,9 @@ class RemoteFolder(LocalFolder):
     is_read_only = True
 
     def __init__(self, url: str) -> None:
+        core = remote_files()
         try:
-            self._system, self._root = remote_files().url_to_fs(url)
+            self._system, self._root = core.url_to_fs(url)
         except (ImportError, ValueError, OSError) as error:
             raise StoreError(f"the store {url!r} cannot be reached: {error}") from error
         copies = tempfile.mkdtemp(prefix="tracedance-store-")

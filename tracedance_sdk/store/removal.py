@@ -31,8 +31,8 @@ def remove_traces(folder: LocalFolder, index: KeyIndex, ids: Sequence[str]) -> i
     """Take out traces by their whole ids; return how many were there."""
     for _ in range(_MOST_ATTEMPTS):
         manifest, number = present(folder)
-        index.follow(manifest)
-        found = [known for trace_id in dict.fromkeys(ids) if (known := index.find(trace_id))]
+        with index.at(manifest):
+            found = [known for trace_id in dict.fromkeys(ids) if (known := index.find(trace_id))]
         if not found:
             return 0
         spots = {known.spot for known in found}

@@ -168,9 +168,9 @@ class TraceStore:
             StoreError: No such trace, or several.
         """
         manifest = self._present()
-        self._index.follow(manifest)
-        known = self._found(trace_id, manifest)
-        partition = self._index.partition(known.spot.partition)
+        with self._index.at(manifest):
+            known = self._found(trace_id, manifest)
+            partition = self._index.partition(known.spot.partition)
         found = read_traces(self._folder, partition, [known.spot.row])
         return self._completed(next(found)[1], manifest)
 
@@ -212,15 +212,15 @@ class TraceStore:
             yield from self
             return
         manifest = self._present()
-        self._index.follow(manifest)
         # A condition that closes the bracket is one SELECT still, and can read nothing else.
         sql = f"SELECT trace_id FROM traces WHERE ({where}\n)"  # noqa: S608 - as just said
-        rows = run_select(self._folder, manifest, sql).rows
+        rows = run_select(self._folder, manifest, sql, most_rows=manifest.live).rows
         wanted: dict[str, list[int]] = {}
-        for (trace_id,) in rows:
-            known = self._index.find(trace_id)
-            if known is not None:
-                wanted.setdefault(known.spot.partition, []).append(known.spot.row)
+        with self._index.at(manifest):
+            for (trace_id,) in rows:
+                known = self._index.find(trace_id)
+                if known is not None:
+                    wanted.setdefault(known.spot.partition, []).append(known.spot.row)
         for partition in manifest.partitions:
             found = sorted(set(wanted.get(partition.name, ())))
             for _, trace in read_traces(self._folder, partition, found) if found else ():
@@ -285,8 +285,8 @@ class TraceStore:
             StoreError: One of them is not there, or not the only one; then none is taken out.
         """
         manifest = self._present()
-        self._index.follow(manifest)
-        whole = [self._found(name, manifest).member.trace_id for name in ids]
+        with self._index.at(manifest):
+            whole = [self._found(name, manifest).member.trace_id for name in ids]
         with self._folder.writing():
             return remove_traces(self._folder, self._index, whole)
 
