@@ -51,6 +51,12 @@ def test_each_branch_is_a_trace_and_a_later_fork_changes_no_id(tmp_path: Path) -
     assert [trace.metadata.get("branch") for trace in traces] == [None, "d", "l", "f"]
     assert len({trace.id for trace in traces}) == 4
     assert {trace.session_id for trace in traces} == {"s"}
+    main, *others = traces
+    assert [trace.metadata.get("pi", {}).get("branch") for trace in others] == [
+        {"of": main.id, "trunk_turns": 1},
+        {"of": main.id, "trunk_turns": 1},
+        None,
+    ]
 
 
 def test_a_summary_takes_the_place_of_what_was_before(tmp_path: Path) -> None:

@@ -38,11 +38,15 @@ class Branch(NamedTuple):
         name: Empty for the first.
         steps: Positions of its records, in order; with each also those that lead nowhere.
         lost: How many of its records name a parent that the file does not hold.
+        of: The branch that it leaves; None for the first, and where it shares nothing.
+        start: Position of the record with which it leaves that branch.
     """
 
     name: str
     steps: tuple[int, ...]
     lost: int
+    of: str | None = None
+    start: int = 0
 
 
 class Branches(NamedTuple):
@@ -127,16 +131,22 @@ def _walk(
     for index in idle:
         beside.setdefault(parents[index], []).append(index)
     found: list[Branch] = []
+    owners: dict[int, str] = {}
     total = 0
     for position, beginning in enumerate(beginnings):
         steps = _steps(beginning, parents, heads)
-        total += len(steps)
+        joined = _joined(steps, beside)
+        total += len(joined)
         if found and total > max(MOST_REPEATED, 4 * len(links)):
             return Branches(tuple(found), len(beginnings) - position)
-        joined = _joined(steps, beside)
-        names = links[beginning].names if position and beginning is not None else ()
-        name = (names[0] if names else str(beginning)) if position else ""
-        found.append(Branch(name, tuple(joined), sum(lost[step] for step in joined)))
+        start = beginning or 0
+        names = links[start].names if position else ()
+        name = (names[0] if names else str(start)) if position else ""
+        of = owners.get(parents[start]) if position else None
+        for step in steps:
+            owners.setdefault(step, name)
+        missing = sum(lost[step] for step in joined)
+        found.append(Branch(name, tuple(joined), missing, of, start))
     return Branches(tuple(found), 0)
 
 

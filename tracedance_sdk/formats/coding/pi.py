@@ -65,7 +65,7 @@ def read_pi_session(documents: list[Document], path: Path) -> Iterator[Trace | I
     client = "openclaw" if entry is not None or _is_openclaw(records, path) else "pi"
     for branch in branches.found:
         reading = _Reading(client, header)
-        reading.read([records[step] for step in branch.steps])
+        reading.read(records, branch)
         try:
             yield reading.finish(records[0], branch, entry, path)
         except TraceDanceError as error:
@@ -103,13 +103,15 @@ class _Reading:
         self.log = Session(client)
         self.header = header
         self.settings: dict[str, Json] = {}
-        self._model: str | None = None
+        self.trunk_turns = 0
         self._think(header)
 
-    def read(self, records: list[dict[str, Any]]) -> None:
-        for record in records:
-            if record is not self.header:
-                self._record(record)
+    def read(self, records: list[dict[str, Any]], branch: Branch) -> None:
+        for step in branch.steps:
+            if step == branch.start and branch.of is not None:
+                self.trunk_turns = len(self.log.turns)
+            if records[step] is not self.header:
+                self._record(records[step])
         settle(self.log)
 
     def _record(self, record: Mapping[str, Any]) -> None:
@@ -163,8 +165,11 @@ class _Reading:
             if parent is not None and is_unique(parent.session):
                 above = session_trace_id(COLLECTOR, parent.session, None)
                 fields["parent"] = {"trace_id": above, "call_id": parent.call_id}
-        if branch.lost:
-            log.note("record_lost", count=branch.lost)
+        if branch.of is not None:
+            of = session_trace_id(COLLECTOR, native_id, first, branch=branch.of)
+            log.facts["branch"] = {"of": of, "trunk_turns": self.trunk_turns}
+        if missing := branch.lost + (not header):
+            log.note("record_lost", count=missing)
         return log.finish(
             native_id,
             first,
