@@ -64,6 +64,26 @@ def test_a_store_whose_importers_are_killed_stays_readable_and_loses_nothing_com
     assert len(store) == 300
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="platform: no SIGKILL")
+def test_a_store_that_is_killed_while_it_is_tidied_stays_whole(tmp_path: Path) -> None:
+    chance = random.Random(11)
+    TraceStore.create(tmp_path).add(importer.runs("tidy", 40))
+    removed = set(range(0, 40, 7))
+    found: list[int] = []
+    for _ in range(8):
+        process = start(tmp_path, "tidy", 40)
+        time.sleep(chance.uniform(0.1, 0.8))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        store = TraceStore.open(tmp_path)
+        found = [int(trace.id.removeprefix("tidy-")) for trace in store]
+        assert len(set(found)) == len(found)
+        assert set(range(40)) - removed <= set(found)
+        assert store.select("SELECT count(*) FROM turns").rows == ((len(found),),)
+    store.index()
+    assert store.select("SELECT count(*) FROM features").rows == ((len(found),),)
+
+
 def test_importers_beside_one_another_all_succeed(tmp_path: Path) -> None:
     TraceStore.create(tmp_path)
     processes = [start(tmp_path, prefix, 120) for prefix in ("a", "b", "a")]
