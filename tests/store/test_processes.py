@@ -67,7 +67,8 @@ def test_a_store_whose_importers_are_killed_stays_readable_and_loses_nothing_com
 @pytest.mark.skipif(sys.platform == "win32", reason="platform: no SIGKILL")
 def test_a_store_that_is_killed_while_it_is_tidied_stays_whole(tmp_path: Path) -> None:
     chance = random.Random(11)
-    TraceStore.create(tmp_path).add(importer.runs("tidy", 40))
+    store = TraceStore.create(tmp_path)
+    store.add(importer.runs("tidy", 40))
     removed = set(range(0, 40, 7))
     found: list[int] = []
     for _ in range(8):
