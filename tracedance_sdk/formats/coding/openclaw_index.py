@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats.coding.lenient import flag_at, object_at, text_at
+from tracedance_sdk.formats.coding.session import is_unique
 from tracedance_sdk.formats.opening import Document, documents, read_document
 from tracedance_sdk.trace import Json, parse_json
 
@@ -59,7 +60,7 @@ def find_entry(path: Path, session_id: str | None) -> IndexEntry | None:
     if above:
         parent = Spawner(_id(entries[above[0]]), None)
         file = path.parent / f"{parent.session}.jsonl"
-        if file.is_file():
+        if is_unique(parent.session) and file.is_file():
             calls = _spawned(*_version(file))
             parent = Spawner(parent.session, calls.get(key))
     return IndexEntry(

@@ -26,7 +26,7 @@ from tracedance_sdk.formats.coding.lenient import (
     time_at,
 )
 from tracedance_sdk.formats.coding.pi_messages import read_pi_message, settle
-from tracedance_sdk.formats.coding.session import Session, session_trace_id
+from tracedance_sdk.formats.coding.session import Session, objects_of, session_trace_id
 from tracedance_sdk.formats.importing import ImportProblem
 from tracedance_sdk.formats.opening import Document
 from tracedance_sdk.formats.transcript import read_arguments
@@ -49,11 +49,10 @@ def read_openclaw_telemetry(
         path: The file.
     """
     groups: dict[str, list[dict[str, Any]]] = {}
-    for document in documents:
-        if isinstance(document.value, dict):
-            groups.setdefault(_group(document.value), []).append(document.value)
-        else:
-            yield ImportProblem(str(path), "expected an object", document.line)
+    records, problems = objects_of(documents, path)
+    yield from problems
+    for event in records:
+        groups.setdefault(_group(event), []).append(event)
     main = groups.get("", [])
     started = _started(main)
     for name, events in groups.items():

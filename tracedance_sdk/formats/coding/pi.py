@@ -29,6 +29,7 @@ from tracedance_sdk.formats.coding.pi_messages import read_pi_message, settle
 from tracedance_sdk.formats.coding.session import (
     Session,
     is_unique,
+    objects_of,
     plain_parts,
     session_trace_id,
 )
@@ -51,12 +52,8 @@ def read_pi_session(documents: list[Document], path: Path) -> Iterator[Trace | I
     Source:
         pi-mono, packages/coding-agent/docs/session.md.
     """
-    records: list[dict[str, Any]] = []
-    for document in documents:
-        if isinstance(document.value, dict):
-            records.append(document.value)
-        else:
-            yield ImportProblem(str(path), "expected an object", document.line)
+    records, problems = objects_of(documents, path)
+    yield from problems
     if not records:
         return
     header = next((record for record in records if record.get("type") == "session"), {})
