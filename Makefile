@@ -63,7 +63,8 @@ test-durability: venv servers
 test-backends: venv backends
 	TRACEDANCE_REQUIRE=backend $(BIN)/python -m pytest --inline-snapshot=disable \
 		-m "durability or not durability" \
-		tests/durability/test_phoenix.py tests/durability/test_beside.py $(PYTEST_ARGS)
+		tests/durability/test_phoenix.py tests/durability/test_beside.py \
+		tests/durability/test_foreign_spans.py $(PYTEST_ARGS)
 
 lint: venv
 	$(BIN)/ruff check .

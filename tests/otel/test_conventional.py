@@ -347,6 +347,12 @@ def test_parts_of_every_type_are_kept() -> None:
     )
 
 
+def test_a_part_that_only_looks_like_a_call_is_content_there_and_back() -> None:
+    [trace] = assemble([run(input__messages={"type": "tool_call"})])
+    assert trace.turns[0].content == (Media(modality="tool_call", data={"type": "tool_call"}),)
+    assert assemble(trace_records(trace)) == [trace]
+
+
 def test_tools_run_by_the_provider_are_calls_with_results() -> None:
     searched = {"type": "web_search", "query": "x"}
     parts = [

@@ -123,8 +123,10 @@ class Conversation:
         else:
             given = asked.call.get("arguments", UNKNOWN)
             asked.call.update(_present({**call, "id": None}))
-            if "arguments" not in asked.call and given is not UNKNOWN:
+            if given is not UNKNOWN and _is_positional(call.get("arguments")):
+                # The same by place instead of by name, as decorators record it.
                 asked.call["arguments"] = given
+                asked.call["otel"]["executed_with"] = call["arguments"]
         asked.order = order
         return asked
 
@@ -225,6 +227,10 @@ class Conversation:
     def _new_id(self, what: str) -> str:
         text = f"{self._seed} {len(self.said)} {what}"
         return f"call_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def _is_positional(arguments: Json) -> bool:
+    return isinstance(arguments, dict) and arguments.keys() == {"args", "kwargs"}
 
 
 def _present(fields: dict[str, Any]) -> dict[str, Any]:

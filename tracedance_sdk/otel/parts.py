@@ -22,9 +22,10 @@ def part_json(part: Part) -> dict[str, Json]:
     """Return a part of a turn's content as a part of a message."""
     document = plain(part)
     written = _words(document) if document["type"] in _WORDS else _media(document)
-    if written is None or _complete(read_part(written)) != _complete(document):
+    if written is None or is_call(written) or is_response(written):
         return {"type": _OWN_TYPE, OURS: document}
-    return written
+    is_same = _complete(read_part(written)) == _complete(document)
+    return written if is_same else {"type": _OWN_TYPE, OURS: document}
 
 
 def read_part(part: dict[str, Any]) -> dict[str, Json] | None:

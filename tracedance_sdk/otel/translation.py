@@ -34,6 +34,7 @@ _OPERATIONS: Final[Mapping[StepKind, str]] = {
     "handoff": names.EXECUTE_TOOL,
 }
 _TOOL_NAMES: Final = ("execute_tool ", "running tool: ", "running output function: ", "tools/call ")
+_GENERAL_NAMES: Final = frozenset({"agent run", "agent", "invocation", "execute agent"})
 _HANDOFF: Final = "handoff to "
 _NOISE: Final = frozenset(
     {"logfire.json_schema", "input.mime_type", "output.mime_type", names.OPERATION}
@@ -198,6 +199,10 @@ def _amend(facts: dict[str, Json], span: ForeignSpan, kind: StepKind) -> None:
         facts[names.OPERATION] = said if kind == "model" and said in names.INFERENCE else operation
     if kind in ("tool", "handoff") and names.TOOL_NAME not in facts:
         facts[names.TOOL_NAME] = _tool_name(span, kind)
+    if kind == "agent" and names.AGENT_NAME not in facts:
+        name = _agent_name(span.name)
+        if name:
+            facts[names.AGENT_NAME] = name
     if span.scope.startswith("com.anthropic.claude_code") and "session.id" in span.attributes:
         # Sub-agents have a conversation of their own and the session of the whole.
         facts[names.CONVERSATION_ID] = span.attributes["session.id"]
@@ -208,6 +213,15 @@ def _amend(facts: dict[str, Json], span: ForeignSpan, kind: StepKind) -> None:
     if names.INPUT_TOKENS in facts and given < read:
         # Less than what came from the cache alone: the cache was not counted.
         facts[names.INPUT_TOKENS] = given + read + written
+
+
+def _agent_name(name: str) -> str:
+    """Return who an agent's span is named after; empty for a name that any agent has."""
+    for start in ("invoke_agent", "agent_run"):
+        name = name.removeprefix(start)
+    name = name.strip(" []").removesuffix(".agent")
+    is_general = name in _GENERAL_NAMES or name.startswith(("ai.", "claude_code."))
+    return "" if is_general else name
 
 
 def _tool_name(span: ForeignSpan, kind: StepKind) -> str:
