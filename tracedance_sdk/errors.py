@@ -8,6 +8,8 @@ Each leaf is also the nearest builtin exception, so ``except ValueError`` keeps 
     ├── InvalidSpec          (ValueError)    a task specification that breaks the schema
     ├── InvalidOption        (ValueError)    an argument or command-line option out of range
     ├── InvalidJudgement     (ValueError)    a judge's reply that cannot be used
+    ├── Unsendable           (ValueError)    a context that a model's API cannot express
+    ├── NotEnoughData        (ValueError)    a sample too small or too uniform for an answer
     ├── UnsupportedVersion   (ValueError)    a file of a newer or unknown format version
     ├── UnknownFormat        (ValueError)    no reader recognises the file
     ├── UnreadableFile       (OSError)       a file that is missing, a folder, or not permitted
@@ -77,6 +79,14 @@ class InvalidOption(TraceDanceError, ValueError):
 
 class InvalidJudgement(TraceDanceError, ValueError):
     """A judge's reply that does not meet the judgement schema."""
+
+
+class Unsendable(TraceDanceError, ValueError):
+    """A context that a model's API cannot express, or that is not whole; nothing was sent."""
+
+
+class NotEnoughData(TraceDanceError, ValueError):
+    """A sample from which a statistic cannot be computed: too few values, or all the same."""
 
 
 class UnsupportedVersion(TraceDanceError, ValueError):

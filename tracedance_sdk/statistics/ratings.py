@@ -1,0 +1,275 @@
+"""Two raters of the same items: percent agreement, kappa, confusion, leniency."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import Literal, NamedTuple
+
+from tracedance_sdk.errors import InvalidOption, NotEnoughData
+from tracedance_sdk.statistics.checking import (
+    check_counts,
+    check_enough,
+    check_same_length,
+    check_share,
+)
+from tracedance_sdk.statistics.clustered import paired_difference
+from tracedance_sdk.statistics.extra import load
+from tracedance_sdk.statistics.intervals import Difference, Estimate, Interval
+from tracedance_sdk.statistics.proportions import pass_rate, wilson_interval
+from tracedance_sdk.statistics.quantiles import normal_quantile
+
+Weights = Literal["linear", "quadratic"]
+"""How disagreements of ordered categories count: by their distance, or by its square."""
+
+
+class Confusion(NamedTuple):
+    """Passes and fails by a judge against those by a reference, such as a human.
+
+    Attributes:
+        tp: Both say pass.
+        fp: The judge says pass, the reference fail.
+        fn: The judge says fail, the reference pass.
+        tn: Both say fail.
+
+    Example:
+        >>> panel = Confusion(17, 21, 11, 119)
+        >>> [round(rate.value, 3) for rate in (panel.agreement(), panel.recall())]
+        [0.81, 0.607]
+        >>> round(panel.kappa().value, 3)
+        0.4
+    """
+
+    tp: int
+    fp: int
+    fn: int
+    tn: int
+
+    @property
+    def n(self) -> int:
+        """All items."""
+        return self.tp + self.fp + self.fn + self.tn
+
+    def agreement(self, *, level: float = 0.95) -> Estimate:
+        """Return ``(tp + tn) / n`` with Wilson's interval; NotEnoughData without items."""
+        return pass_rate(self.tp + self.tn, self.n, level=level)
+
+    def precision(self, *, level: float = 0.95) -> Estimate:
+        """Return ``tp / (tp + fp)``: how many of the judge's passes are passes.
+
+        Raises:
+            NotEnoughData: The judge passes nothing.
+        """
+        return _rate_among(self.tp, self.tp + self.fp, "passes by the judge", level)
+
+    def recall(self, *, level: float = 0.95) -> Estimate:
+        """Return ``tp / (tp + fn)``: how many passes the judge finds (its sensitivity).
+
+        Raises:
+            NotEnoughData: The reference passes nothing.
+        """
+        return _rate_among(self.tp, self.tp + self.fn, "passes by the reference", level)
+
+    def specificity(self, *, level: float = 0.95) -> Estimate:
+        """Return ``tn / (tn + fp)``: how many fails the judge finds.
+
+        Raises:
+            NotEnoughData: The reference fails nothing.
+        """
+        return _rate_among(self.tn, self.tn + self.fp, "fails by the reference", level)
+
+    def f1(self) -> float:
+        """Return ``2 tp / (2 tp + fp + fn)``, the harmonic mean of precision and recall.
+
+        Raises:
+            NotEnoughData: Neither passes anything.
+        """
+        check_enough(self.tp + self.fp + self.fn, 1, what="passes")
+        return 2 * self.tp / (2 * self.tp + self.fp + self.fn)
+
+    def kappa(self, *, level: float = 0.95) -> Estimate:
+        """Return Cohen's kappa; see `cohen_kappa`."""
+        return _kappa_of([[self.tp, self.fp], [self.fn, self.tn]], None, level)
+
+
+class ConfusionMatrix(NamedTuple):
+    """How often one rater says this and the other that.
+
+    Attributes:
+        labels: The categories, in order.
+        counts: ``counts[i][j]`` items are `labels[i]` by the first rater and `labels[j]` by the
+            second.
+    """
+
+    labels: tuple[Hashable, ...]
+    counts: tuple[tuple[int, ...], ...]
+
+
+def confusion(judge: Sequence[bool], reference: Sequence[bool]) -> Confusion:
+    """Count passes and fails of a judge against a reference, item by item.
+
+    Raises:
+        InvalidOption: The lengths differ.
+
+    Example:
+        >>> confusion([True, True, False], [True, False, False])
+        Confusion(tp=1, fp=1, fn=0, tn=1)
+    """
+    check_same_length(judge, reference, what="judge and reference")
+    counts = Counter(zip(map(bool, judge), map(bool, reference), strict=True))
+    return Confusion(
+        counts[True, True], counts[True, False], counts[False, True], counts[False, False]
+    )
+
+
+def confusion_matrix(
+    first: Sequence[Hashable],
+    second: Sequence[Hashable],
+    *,
+    labels: Sequence[Hashable] | None = None,
+) -> ConfusionMatrix:
+    """Count how often two raters say what.
+
+    Args:
+        first: A category for each item.
+        second: The same items' categories, in the same order.
+        labels: All categories in order; by default those that occur, sorted where they can be,
+            else in the order of their text.
+
+    Raises:
+        InvalidOption: The lengths differ, or a category is not among the labels.
+
+    Example:
+        >>> confusion_matrix(["a", "b", "b"], ["a", "a", "b"]).counts
+        ((1, 0), (1, 1))
+    """
+    check_same_length(first, second, what="first and second")
+    ordered = tuple(_sorted_labels({*first, *second}) if labels is None else labels)
+    counts = Counter(zip(first, second, strict=True))
+    unknown = {label for pair in counts for label in pair} - set(ordered)
+    if unknown or len(set(ordered)) < len(ordered):
+        odd = f"{min(map(repr, unknown))} is not among" if unknown else "one stands twice in"
+        raise InvalidOption(f"{odd} the labels {list(ordered)!r}")
+    return ConfusionMatrix(ordered, tuple(tuple(counts[i, j] for j in ordered) for i in ordered))
+
+
+def percent_agreement(
+    first: Sequence[Hashable], second: Sequence[Hashable], *, level: float = 0.95
+) -> Estimate:
+    """Return the share of items to which two raters give the same category, with Wilson's interval.
+
+    Raises:
+        InvalidOption: The lengths differ, or a wrong level.
+        NotEnoughData: No items.
+
+    Source: see `wilson_interval`.
+
+    Example:
+        >>> percent_agreement("abba", "abab").value
+        0.5
+    """
+    check_same_length(first, second, what="first and second")
+    same = sum(a == b for a, b in zip(first, second, strict=True))
+    return pass_rate(same, len(first), level=level)
+
+
+def cohen_kappa(
+    first: Sequence[Hashable],
+    second: Sequence[Hashable],
+    *,
+    weights: Weights | None = None,
+    labels: Sequence[Hashable] | None = None,
+    level: float = 0.95,
+) -> Estimate:
+    """Return Cohen's kappa: agreement beyond what the raters' own habits give by chance.
+
+    ``(p_o - p_e) / (1 - p_e)`` with the observed agreement p_o and that expected from both raters'
+    marginals p_e; with weights, near misses count in part.
+
+    Args:
+        first: A category for each item.
+        second: The same items' categories, in the same order.
+        weights: None for categories without order; see `Weights`.
+        labels: All categories in order, from which distances are counted; by default those that
+            occur, sorted.
+        level: Confidence level in (0, 1).
+
+    Returns:
+        At most 1; 0 is chance. The interval is ``kappa ± z`` times the asymptotic standard error,
+        kept within [-1, 1]; where the raters agree on all items, which leaves no such error, it is
+        Wilson's interval of p_o put through the formula. Too narrow below about 30 items.
+
+    Raises:
+        InvalidOption: The lengths differ, a category is not among the labels, or wrong options.
+        NotEnoughData: No items, or both raters give everything the same one category.
+        MissingDependency: statsmodels is not installed.
+
+    Source: Cohen, Educational and Psychological Measurement 20 (1960), 37-46; Fleiss, Cohen and
+    Everitt, Psychological Bulletin 72 (1969), 323-327, as `statsmodels` has it.
+
+    Example:
+        >>> cohen_kappa([1, 1, 0, 0], [1, 1, 0, 1]).value
+        0.5
+    """
+    if weights not in (None, "linear", "quadratic"):
+        raise InvalidOption(f"unknown weights {weights!r}; choose one of linear, quadratic, None")
+    matrix = confusion_matrix(first, second, labels=labels)
+    return _kappa_of([list(row) for row in matrix.counts], weights, level)
+
+
+def leniency(
+    judge: Sequence[float], reference: Sequence[float], *, level: float = 0.95
+) -> Difference:
+    """Return how much higher a judge scores than a reference: the mean of judge - reference.
+
+    Args:
+        judge: A score for each item.
+        reference: The same items' scores, on the same scale and in the same order.
+        level: Confidence level in (0, 1).
+
+    Raises:
+        InvalidOption: The lengths differ, a score is no finite number, or a wrong level.
+        NotEnoughData: Fewer than two items.
+
+    Source: see `paired_difference`.
+
+    Example:
+        >>> leniency([4, 5, 3], [3, 3, 3]).value
+        1.0
+    """
+    return paired_difference(reference, judge, level=level)
+
+
+def _kappa_of(counts: list[list[int]], weights: Weights | None, level: float) -> Estimate:
+    check_share(level, "level")
+    n = sum(map(sum, counts))
+    check_enough(n, 1, what="items")
+    rows, columns = [sum(row) for row in counts], [sum(row) for row in zip(*counts, strict=True)]
+    if max(rows) == n and rows == columns:
+        raise NotEnoughData(
+            "both raters gave every item the same category; kappa is then not defined"
+        )
+    numpy, inter_rater = load("numpy"), load("statsmodels.stats.inter_rater")
+    with numpy.errstate(invalid="ignore", divide="ignore"):
+        found = inter_rater.cohens_kappa(numpy.array(counts), wt=weights)
+    value, error = float(found.kappa), float(found.std_kappa)
+    half = normal_quantile(level) * error
+    interval = Interval(value - half, value + half, level).within(-1, 1)
+    if sum(counts[index][index] for index in range(len(counts))) == n:
+        expected = sum(a * b for a, b in zip(rows, columns, strict=True)) / n**2
+        low = (wilson_interval(n, n, level=level).low - expected) / (1 - expected)
+        interval = Interval(max(-1.0, low), 1.0, level)
+    return Estimate(value, interval, n)
+
+
+def _sorted_labels(labels: set[Hashable]) -> list[Hashable]:
+    try:
+        return sorted(labels)  # type: ignore[type-var]  # what has no order is caught
+    except TypeError:
+        return sorted(labels, key=lambda label: (type(label).__name__, repr(label)))
+
+
+def _rate_among(successes: int, n: int, what: str, level: float) -> Estimate:
+    check_enough(n, 1, what=what)
+    check_counts(successes, n)
+    return pass_rate(successes, n, level=level)
