@@ -11,7 +11,7 @@ from tracedance_sdk.formats.detection import Signature, strength
 from tracedance_sdk.formats.importing import ImportProblem
 from tracedance_sdk.formats.opening import Document, documents
 from tracedance_sdk.formats.places import Misfit, Place
-from tracedance_sdk.trace import MAX_DEPTH, Json, Trace, imported_trace_id
+from tracedance_sdk.trace import MAX_DEPTH, Json, Trace, assess, imported_trace_id, note
 
 ReadRecord = Callable[[Json, Place, str], "Trace | Iterable[Trace | ImportProblem]"]
 """Maps one record: the parsed value, where it stands (for errors), and the file's path."""
@@ -122,7 +122,8 @@ class RecordCollector(_Signed):
 class SessionCollector(_Signed):
     """Reads files whose records together are one session or several.
 
-    Lines that are not JSON become problems; what remains is read as if they were not there.
+    Lines that are not JSON become problems; what remains is read as if they were not there, and
+    the fidelity of every trace of the file says that records are lost.
 
     Args:
         name: Of the format.
@@ -149,14 +150,26 @@ class SessionCollector(_Signed):
             TraceDanceError: The file as a whole cannot be read.
         """
         records: list[Document] = []
+        lost = 0
         for document in documents(path):
             if isinstance(document, ImportProblem):
+                lost += 1
                 yield document
             else:
                 records.append(document)
         seen: Counter[str] = Counter()
         for found in self._read(records, path):
-            yield found if isinstance(found, ImportProblem) else _distinct(found, seen)
+            if isinstance(found, ImportProblem):
+                yield found
+            else:
+                yield _distinct(_with_loss(found, lost), seen)
+
+
+def _with_loss(trace: Trace, lost: int) -> Trace:
+    """Return the trace with a note of the lines of its file that could not be read."""
+    if not lost:
+        return trace
+    return assess(trace, notes=[*trace.fidelity.notes, note("record_lost", count=lost)])
 
 
 def _distinct(trace: Trace, seen: Counter[str]) -> Trace:
