@@ -106,7 +106,8 @@ def _system(value: Json) -> str | None:
     if isinstance(value, str):
         return value
     message = read_message({"role": "system", "content": value}) if value else None
-    return "\n\n".join(part["text"] for part in message.parts) if message is not None else None
+    texts = [part["text"] for part in message.parts if part["type"] == "text"] if message else []
+    return "\n\n".join(texts) if texts else None
 
 
 def _fields(

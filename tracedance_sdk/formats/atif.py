@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.errors import UnsupportedVersion, shown
 from tracedance_sdk.formats.atif_steps import OURS, Steps
-from tracedance_sdk.formats.openai_tools import tools_from_chat
 from tracedance_sdk.formats.places import Misfit, Place
+from tracedance_sdk.formats.tool_shapes import read_tools
 from tracedance_sdk.formats.transcript import Transcript
 from tracedance_sdk.trace import KINDS, Json, Trace, assess, imported_trace_id, source_digest
 
@@ -99,7 +99,7 @@ def _trace(
             **({"version": agent["version"]} if isinstance(agent.get("version"), str) else {}),
         },
         "system_prompt": reader.system_prompt,
-        "tools": tools_from_chat(agent.get("tool_definitions"), place.at("agent")),
+        "tools": read_tools(agent.get("tool_definitions")),
         "metadata": _metadata(fields, agent),
         "source": {
             "collector": COLLECTOR,
@@ -124,9 +124,10 @@ def _note(log: Transcript, fidelity: Json) -> None:
     notes = fidelity.get("notes") if isinstance(fidelity, dict) else None
     for item in notes if isinstance(notes, list) else ():
         kind, count = (item.get("kind"), item.get("count")) if isinstance(item, dict) else (0, 0)
-        if kind not in KINDS:
+        if not isinstance(kind, str) or kind not in KINDS:
             continue
-        places = [p for p in item.get("places", ()) if isinstance(p, str)][:5]
+        given = item.get("places")
+        places = [p for p in given if isinstance(p, str)][:5] if isinstance(given, list) else []
         for place in places:
             log.note(kind, place)
         left = (count if type(count) is int else 1) - len(places)

@@ -14,8 +14,8 @@ from tracedance_sdk.formats.inspect_log_attachments import Attachments
 from tracedance_sdk.formats.inspect_log_events import Events, slim
 from tracedance_sdk.formats.inspect_log_messages import tell_messages
 from tracedance_sdk.formats.inspect_log_scores import outcome_of
-from tracedance_sdk.formats.openai_tools import tools_from_chat
 from tracedance_sdk.formats.places import Misfit, Place
+from tracedance_sdk.formats.tool_shapes import read_tools
 from tracedance_sdk.formats.transcript import Transcript
 from tracedance_sdk.trace import Agent, Json, Source, Trace, imported_trace_id
 
@@ -73,7 +73,7 @@ def trace_from_inspect(
         task_id=f"{task}/{fields.get('id')}",
         agent=_agent(run),
         system_prompt=system_prompt,
-        tools=tools_from_chat(list(events.tools.values()), place.at("events")),
+        tools=read_tools(list(events.tools.values())),
         outcome=outcome_of(known, header),
         source=Source(collector=COLLECTOR, uri=uri, native_id=fields.get("uuid") or name),
         started_at=fields.get("started_at") or events.first,

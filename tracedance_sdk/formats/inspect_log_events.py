@@ -32,7 +32,7 @@ class Events:
 
     def __init__(self, events: list[dict[str, Any]]) -> None:
         self.counts = Counter(str(event.get("event")) for event in events)
-        self.others = [event for event in events if event.get("event") not in QUIET]
+        self.others = [event for event in events if str(event.get("event")) not in QUIET]
         self.tools: dict[str, dict[str, Any]] = {}
         """Definitions of every tool that a model was shown, by name."""
         self._by_id: dict[str, dict[str, Any]] = {}
@@ -50,7 +50,8 @@ class Events:
         self.last: str | None = stamps[-1] if stamps else None
 
     def _index(self, event: dict[str, Any]) -> None:
-        for tool in event.get("tools") or ():
+        tools = event.get("tools")
+        for tool in tools if isinstance(tools, list) else ():
             if isinstance(tool, dict) and isinstance(tool.get("name"), str):
                 self.tools.setdefault(tool["name"], tool)
         message = _reply(event)

@@ -40,31 +40,31 @@ def traces_from_langfuse(
         if isinstance(export, ImportProblem):
             yield export
             continue
-        try:
-            yield from _Story(export, str(path)).traces()
-        except TraceDanceError as error:
-            yield problem_of(error, path, None)
+        yield from _Story(export, path).traces()
 
 
 class _Story:
     """The conversations of one trace of Langfuse's."""
 
-    def __init__(self, export: Export, uri: str) -> None:
+    def __init__(self, export: Export, path: Path) -> None:
         self._export = export
-        self._uri = uri
+        self._path = path
         self._around = {item.id: item for item in export.observations}
         self._threads = Threads(KEPT)
         self._first: dict[int, Observation] = {}
         self._known: dict[int, set[str]] = {}
 
-    def traces(self) -> Iterator[Trace]:
+    def traces(self) -> Iterator[Trace | ImportProblem]:
         self._converse()
         threads = self._threads.threads
         runs = merge_tool_runs(self._export.observations, threads)
         ids = {id(thread): self._trace_id(index, thread) for index, thread in enumerate(threads)}
         for index, thread in enumerate(threads):
             parent = self._parent(thread, runs, ids)
-            yield self._trace(thread, ids[id(thread)], is_first=index == 0, parent=parent)
+            try:
+                yield self._trace(thread, ids[id(thread)], is_first=index == 0, parent=parent)
+            except TraceDanceError as error:
+                yield problem_of(error, self._path, None)
 
     def _converse(self) -> None:
         for item in self._export.observations:
@@ -126,14 +126,14 @@ class _Story:
         times = [item for item in self._export.observations if self._is_in(item, thread)]
         return thread.log.trace(
             trace_id,
-            where=self._uri,
+            where=str(self._path),
             session_id=session,
             parent=parent,
             agent={"name": self._agent_name(thread)},
             system_prompt=thread.system,
             tools=list(thread.tools.values()),
             outcome=self._outcome(thread, is_first=is_first),
-            source={"collector": COLLECTOR, "uri": self._uri, "native_id": self._export.id},
+            source={"collector": COLLECTOR, "uri": str(self._path), "native_id": self._export.id},
             started_at=min((t.started for t in times if t.started), default=None),
             ended_at=max((t.ended for t in times if t.ended), default=None),
             metadata=self._metadata(is_first=is_first),
@@ -157,7 +157,7 @@ class _Story:
             score
             for score in (scores if isinstance(scores, list) else ())
             if isinstance(score, dict)
-            and (score.get("observationId") in known or (is_first and self._is_loose(score)))
+            and (str(score.get("observationId")) in known or (is_first and self._is_loose(score)))
         ]
         roots = [item for item in self._export.observations if item.parent not in self._around]
         error = next((item.error for item in roots if item.error), None) if is_first else None
@@ -168,7 +168,7 @@ class _Story:
 
     def _is_loose(self, score: dict[str, Any]) -> bool:
         """Whether a score is of the trace, or of an observation in no conversation."""
-        place = score.get("observationId")
+        place = str(score.get("observationId"))
         return not any(place in known for known in self._known.values())
 
     def _metadata(self, *, is_first: bool) -> dict[str, Json]:

@@ -86,7 +86,8 @@ def result_content(content: Json) -> Json:
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
         block = content[0]
         text = block.get("text")
-        if set(block) == {"type", "text"} and block["type"] in _TEXTS and isinstance(text, str):
+        kind = str(block.get("type"))
+        if set(block) == {"type", "text"} and kind in _TEXTS and isinstance(text, str):
             return text
     return content
 
