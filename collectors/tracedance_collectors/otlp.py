@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats import ImportProblem, Signature
 from tracedance_sdk.otel import ForeignSpan, assemble, is_binary, spans_of_file
 from tracedance_sdk.trace import Source, Trace
@@ -79,9 +80,12 @@ class SpanCollector:
                 yield found
             else:
                 records.append(found)
-        traces = assemble(records, source=Source(collector=self.name, uri=str(path)))
+        problems: list[TraceDanceError] = []
+        source = Source(collector=self.name, uri=str(path))
+        traces = assemble(records, source=source, problems=problems)
         yield from traces
-        if not traces and records:
+        yield from (ImportProblem(str(path), str(problem)) for problem in problems)
+        if not traces and not problems and records:
             names = sorted({r.name for r in records if isinstance(r, ForeignSpan)})
             listed = ", ".join(map(repr, names[:_MOST_NAMES])) or "log records only"
             reason = f"{len(records)} spans and logs, none of an agent, model or tool ({listed})"

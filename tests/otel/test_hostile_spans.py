@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tracedance_sdk.errors import InvalidJSON
+from tracedance_sdk.errors import InvalidJSON, TraceDanceError
 from tracedance_sdk.otel import ForeignSpan, assemble, spans_of_document, trace_records
 from tracedance_sdk.otel.dialects.decoding import unflattened
 from tracedance_sdk.otel.dialects.facts import PLACES
@@ -272,7 +272,9 @@ def test_random_json_as_spans_never_breaks_the_reading(listed: list[dict[str, An
         records = list(spans_of_document(document, where="here"))
     except InvalidJSON:
         return
-    traces = assemble(records)
-    assert assemble(reversed(records)) == traces
+    problems: list[TraceDanceError] = []
+    traces = assemble(records, problems=problems)
+    assert assemble(reversed(records), problems=[]) == traces
+    assert all("run" in str(problem) for problem in problems)
     for trace in traces:
         assert assemble(trace_records(trace)) == [trace]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.journal import EvidenceRecord, JournalContents
 from tracedance_sdk.otel import names
 from tracedance_sdk.otel.asked import Asked
@@ -35,6 +36,7 @@ def assemble(
     *,
     blobs: Callable[[str], bytes | None] | None = None,
     source: Source | None = None,
+    problems: list[TraceDanceError] | None = None,
 ) -> list[Trace]:
     """Return the traces that the records tell of, by start.
 
@@ -49,13 +51,15 @@ def assemble(
             that is a whole value is resolved where its blob is at hand.
 
         source: Where traces of other programs' spans say that they come from, but for the ids.
+        problems: Takes the errors of runs that cannot be read, which then stop no other; without
+            it the first is raised.
 
     Raises:
         InvalidTrace: Records of ours that hold what no trace may.
     """
     found = runs(records)
     damage = Damage(records) if isinstance(records, JournalContents) else None
-    return traces_of(found, blobs=blobs, damage=damage, source=source)
+    return traces_of(found, blobs=blobs, damage=damage, source=source, problems=problems)
 
 
 def traces_of(
@@ -64,20 +68,13 @@ def traces_of(
     blobs: Callable[[str], bytes | None] | None,
     damage: Damage | None,
     source: Source | None = None,
+    problems: list[TraceDanceError] | None = None,
 ) -> list[Trace]:
     """Return the traces of runs; see `assemble`."""
     values = Values(blobs)
     found, workflows, wrappers = without_wrappers(found)
     ids = {run.key: _trace_id(run) for run in found}
-    readings: list[Reading | None] = []
-    calls: dict[Key, Asked] = {}
-    for run in found:
-        if _is_own(run):
-            readings.append(own_run(run, values))
-            continue
-        reader = RunReader(run, values, ids)
-        readings.append(reader.read())
-        calls.update(reader.calls)
+    readings, calls = _read_all(found, values, ids)
     outside = _outside(
         [*wrappers, *(r for r, read in zip(found, readings, strict=True) if not read)]
     )
@@ -89,11 +86,33 @@ def traces_of(
                 native_id = "/".join(text for text in run.key if text)
                 reading.document["source"] = {**plain(source), "native_id": native_id}
             _link(reading.document, run, ids=ids, calls=calls, workflow=workflows.get(run.key))
-    return [
-        _trace(reading, () if damage is None else damage.notes(run))
-        for run, reading in zip(found, readings, strict=True)
-        if reading is not None
-    ]
+    traces: list[Trace] = []
+    for run, reading in zip(found, readings, strict=True):
+        if reading is None:
+            continue
+        try:
+            traces.append(_trace(reading, () if damage is None else damage.notes(run)))
+        except TraceDanceError as error:
+            if problems is None:
+                raise
+            problems.append(error)
+    return traces
+
+
+def _read_all(
+    found: list[Run], values: Values, ids: Mapping[Key, str]
+) -> tuple[list[Reading | None], dict[Key, Asked]]:
+    """Return what each run says, and the calls that were executed, by their spans' keys."""
+    readings: list[Reading | None] = []
+    calls: dict[Key, Asked] = {}
+    for run in found:
+        if _is_own(run):
+            readings.append(own_run(run, values))
+        else:
+            reader = RunReader(run, values, ids)
+            readings.append(reader.read())
+            calls.update(reader.calls)
+    return readings, calls
 
 
 def _outside(unread: Iterable[Run]) -> dict[str, Counter[str]]:

@@ -11,10 +11,10 @@ import binascii
 import math
 import re
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.journal import Attributes, Link, SpanRecord
-from tracedance_sdk.trace import Json, type_stub
+from tracedance_sdk.trace import Json, canonical_json, type_stub
 
 _HEX: Final = re.compile(r"[0-9a-fA-F]+")
 _LATEST_NS: Final = 2**63 - 1
@@ -127,9 +127,16 @@ def as_record(span: ForeignSpan) -> SpanRecord:
 
 
 def own_attributes(attributes: dict[str, Json]) -> Attributes:
-    """Return attributes that we wrote as records have them."""
-    found = {k: tuple(v) if isinstance(v, list) else v for k, v in attributes.items()}
-    return cast("Attributes", found)
+    """Return attributes that we wrote as records have them; structures become JSON text."""
+    found: Attributes = {}
+    for key, value in attributes.items():
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            found[key] = tuple(value)
+        elif isinstance(value, (list, dict)):
+            found[key] = canonical_json(value).decode()
+        elif value is not None:
+            found[key] = value
+    return found
 
 
 def read_id(value: Json, size: int) -> str:
@@ -171,7 +178,7 @@ def read_time(value: Json) -> int:
             return _iso_ns(value)
         except (ValueError, OverflowError):
             return 0
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 2**63:
         return 0
     unit = next((unit for least, unit in _UNITS if value >= least), 10**9)
     return _in_range(value * unit if isinstance(value, int) else round(value * unit))

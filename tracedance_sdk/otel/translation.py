@@ -25,6 +25,7 @@ from tracedance_sdk.otel.dialects.kinds import StepKind, step_kind
 from tracedance_sdk.otel.dialects.places import FactPlace
 from tracedance_sdk.otel.foreign import ForeignSpan
 from tracedance_sdk.otel.messages import json_text
+from tracedance_sdk.otel.values import text_of
 from tracedance_sdk.trace import UNKNOWN, Json
 
 _OPERATIONS: Final[Mapping[StepKind, str]] = {
@@ -195,7 +196,7 @@ def _amend(facts: dict[str, Json], span: ForeignSpan, kind: StepKind) -> None:
     """Add what follows from the kind of a step and from other facts."""
     operation = _OPERATIONS.get(kind)
     if operation is not None:
-        said = span.attributes.get(names.OPERATION)
+        said = text_of(span.attributes.get(names.OPERATION))
         facts[names.OPERATION] = said if kind == "model" and said in names.INFERENCE else operation
     if kind in ("tool", "handoff") and names.TOOL_NAME not in facts:
         facts[names.TOOL_NAME] = _tool_name(span, kind)
