@@ -6,12 +6,15 @@ Which of them were also read from bytes of their real producers is told in docs/
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from inline_snapshot import snapshot
 
 from tracedance_sdk.otel import ForeignLog, ForeignSpan, assemble
+from tracedance_sdk.otel.dialects.facts import PLACES
+from tracedance_sdk.otel.dialects.kinds import DISCRIMINATORS
 from tracedance_sdk.otel.foreign import SpanEvent
 from tracedance_sdk.trace import Trace
 
@@ -451,6 +454,13 @@ def test_a_run_is_the_same_in_every_dialect(dialect: str) -> None:
         assert call.result.ok is True
         return
     assert (call.result.ok, call.result.content) == (True, "rain")
+
+
+def test_the_page_names_every_dialect_of_the_table() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "spans.md").read_text("utf-8")
+    dialects = {item.dialect for item in DISCRIMINATORS}
+    dialects |= {place.dialect for places in PLACES.values() for place in places}
+    assert {name for name in dialects if name.removesuffix(" SDK") not in page} == set()
 
 
 FAILURES = {
