@@ -16,7 +16,7 @@ import tracedance_sdk as td
 from tests.cli.conftest import Tracedance
 from tracedance_sdk.formats import collect_paths
 from tracedance_sdk.store import TraceStore
-from tracedance_sdk.trace import Agent, Call, Outcome, Result, Text, Trace, Turn
+from tracedance_sdk.trace import Agent, Call, Outcome, Parent, Result, Text, Trace, Turn
 
 NOW = datetime.now(UTC)
 
@@ -172,6 +172,19 @@ def test_one_trace_of_a_store_is_shown_and_all_are_graded(
         "bb-1",
         "cc-1",
     }
+
+
+def test_sub_agents_in_a_store_are_graded_when_asked(kept: Path, tracedance: Tracedance) -> None:
+    child = trace("dd-1").model_copy(update={"parent": Parent(trace_id="aa-1", call_id="c1")})
+    TraceStore.open(kept).add([child])
+    Path("task.yaml").write_text("format: tracedance.task\nversion: 1\nid: task-1\n")
+    ran = tracedance("evaluate", kept, "--spec", "task.yaml", "--json")
+    assert len(json.loads(ran.out)["rows"]) == 4
+    assert "1 sub-agent trace not graded" in ran.err
+    ran = tracedance("evaluate", kept, "--spec", "task.yaml", "--json", "--sub-agents")
+    assert len(json.loads(ran.out)["rows"]) == 5
+    ran = tracedance("evaluate", kept, "--spec", "task.yaml", "--json", "--trace", "dd")
+    assert [row["report"]["trace_id"] for row in json.loads(ran.out)["rows"]] == ["dd-1"]
 
 
 @pytest.mark.parametrize("form", ["atif", "otlp", "trace-json", "openai-chat"])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tracedance_sdk.cli.choosing import is_chosen, part_names
+from tracedance_sdk.cli.prune import is_store
 from tracedance_sdk.errors import InvalidOption, TraceDanceError
 from tracedance_sdk.formats import (
     Collector,
@@ -115,6 +116,8 @@ def grade_source(tools: GradingTools, source: TraceSource) -> SourceGrades:
     A sub-agent's trace is left out unless the plan asks for it, or it is all that a file holds
     which the user named: the task is its parent's.
     """
+    if is_store(source.path):
+        return _grade_store(tools, source)
     found = list(collect_source(source, collectors=tools.collectors))
     traces = [item.trace for item in found if item.trace is not None]
     wanted = traces
@@ -130,6 +133,21 @@ def grade_source(tools: GradingTools, source: TraceSource) -> SourceGrades:
             part = names[id(item.trace)] if len(wanted) > 1 else None
             graded.append(_graded(item.path, item.trace, part, tools))
     return SourceGrades(graded, len(traces) - len(wanted))
+
+
+def _grade_store(tools: GradingTools, source: TraceSource) -> SourceGrades:
+    """Grade the traces of a store one at a time: it may hold more than the memory does."""
+    asked_for = tools.plan.has_sub_agents or tools.plan.trace_id is not None
+    graded, n_left_out = [], 0
+    for item in collect_source(source, collectors=tools.collectors):
+        trace = item.trace
+        if trace is None:
+            graded.append(_not_graded(item.path, None, str(item.problem)))
+        elif trace.parent is not None and not asked_for:
+            n_left_out += 1
+        elif is_chosen(trace, tools.plan.trace_id):
+            graded.append(_graded(item.path, trace, trace.id, tools)._replace(trace=None))
+    return SourceGrades(graded, n_left_out)
 
 
 def grade_in_processes(

@@ -106,6 +106,8 @@ def _sources(options: ImportOptions, collectors: tuple[Collector, ...]) -> list[
     for note in notes:
         complain(f"note: {note}")
     own = options.store.resolve()
+    if not any(own.is_relative_to(root.resolve()) for root in options.roots):
+        return found
     return [item for item in found if not _is_inside(item.path, own)]
 
 
