@@ -103,6 +103,7 @@ helper  3
         ("sql", "none", "SELECT 1"),
         ("rm", "kept", "aa", "--yes"),
         ("rm", "kept", "aa-1", "zz", "--yes"),
+        ("show", "kept", "--trace", "x' OR 'a' = 'a"),
         ("compact", "none"),
         ("index", "none"),
         ("export", "none", "--to", "atif", "--out", "x.jsonl"),

@@ -100,15 +100,12 @@ class _Choice(NamedTuple):
 
 def _traces(sources: tuple[Path, ...], choice: _Choice, missed: _Missed) -> Iterator[Trace]:
     from tracedance_sdk.cli.choosing import is_chosen
-    from tracedance_sdk.cli.prune import is_store
     from tracedance_sdk.cli.sources import collect_traces
-    from tracedance_sdk.store import TraceStore
+    from tracedance_sdk.cli.stores import is_store, stored_traces
 
     for path in sources:
         if choice.where is not None or is_store(path):
-            for trace in TraceStore.open(path, tools=choice.tools).traces(choice.where):
-                if is_chosen(trace, choice.trace_id):
-                    yield trace
+            yield from stored_traces(path, **choice._asdict())
             continue
         for item in collect_traces([path]):
             if item.trace is None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tracedance_sdk.cli.choosing import is_chosen, part_names
-from tracedance_sdk.cli.prune import is_store
+from tracedance_sdk.cli.stores import is_store, stored_traces
 from tracedance_sdk.errors import InvalidOption, TraceDanceError
 from tracedance_sdk.formats import (
     Collector,
@@ -139,14 +139,14 @@ def _grade_store(tools: GradingTools, source: TraceSource) -> SourceGrades:
     """Grade the traces of a store one at a time: it may hold more than the memory does."""
     asked_for = tools.plan.has_sub_agents or tools.plan.trace_id is not None
     graded, n_left_out = [], 0
-    for item in collect_source(source, collectors=tools.collectors):
-        trace = item.trace
-        if trace is None:
-            graded.append(_not_graded(item.path, None, str(item.problem)))
-        elif trace.parent is not None and not asked_for:
-            n_left_out += 1
-        elif is_chosen(trace, tools.plan.trace_id):
-            graded.append(_graded(item.path, trace, trace.id, tools)._replace(trace=None))
+    try:
+        for trace in stored_traces(source.path, trace_id=tools.plan.trace_id):
+            if trace.parent is not None and not asked_for:
+                n_left_out += 1
+            else:
+                graded.append(_graded(source.path, trace, trace.id, tools)._replace(trace=None))
+    except TraceDanceError as error:
+        graded.append(_not_graded(source.path, None, str(error)))
     return SourceGrades(graded, n_left_out)
 
 

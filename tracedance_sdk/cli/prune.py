@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tracedance_sdk.cli.counts import count
+from tracedance_sdk.cli.stores import is_store
 
 if TYPE_CHECKING:
     from tracedance_sdk.journal import Pruning
@@ -62,11 +63,6 @@ def prune(folder: Path, *, older_than: str, dry_run: bool, as_json: bool) -> int
         for problem in found.problems[:_MOST_LINES]:
             complain(problem)
     return 3 if found.problems else 0
-
-
-def is_store(folder: Path) -> bool:
-    """Whether a folder holds a store of traces."""
-    return next(folder.glob("manifest-*.json"), None) is not None if folder.is_dir() else False
 
 
 def _prune_store(folder: Path, age: timedelta, *, dry_run: bool, as_json: bool) -> int:

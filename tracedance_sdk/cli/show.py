@@ -29,7 +29,7 @@ def show(paths: tuple[Path, ...], full: bool, trace_id: str | None) -> int:
 
     console = report_console()
     shown = broken = 0
-    for found in collect_traces(paths):
+    for found in collect_traces(paths, trace_id=trace_id):
         if found.trace is None:
             broken += 1
             complain(str(found.problem))

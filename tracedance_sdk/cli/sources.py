@@ -69,17 +69,29 @@ def trace_sources(
     return kept, notes
 
 
-def collect_traces(paths: Iterable[str | Path]) -> Iterator[Collected]:
-    """Yield every trace and problem of some paths, with a note on what is passed over."""
+def collect_traces(
+    paths: Iterable[str | Path], *, trace_id: str | None = None
+) -> Iterator[Collected]:
+    """Yield every trace and problem of some paths, with a note on what is passed over.
+
+    Args:
+        paths: Files or folders.
+        trace_id: Of stores, only the traces that `is_chosen` would choose.
+    """
     from tracedance_sdk.cli.complaints import complain
-    from tracedance_sdk.formats import collect_source, load_collectors
+    from tracedance_sdk.cli.stores import is_store, stored_traces
+    from tracedance_sdk.formats import Collected, collect_source, load_collectors
 
     sources, notes = trace_sources(paths)
     for note in notes:
         complain(f"note: {note}")
     collectors = load_collectors()
     for source in sources:
-        yield from collect_source(source, collectors=collectors)
+        if trace_id is not None and is_store(source.path):
+            for trace in stored_traces(source.path, trace_id=trace_id):
+                yield Collected(source.path, "store", trace)
+        else:
+            yield from collect_source(source, collectors=collectors)
 
 
 def _format(path: Path) -> str | None:

@@ -153,7 +153,10 @@ class ImportReport:
 
     def tally(self, folder: str, collector: str | None) -> Tally:
         """Return the counts of one collector in one folder, to count on."""
-        return self.tallies.setdefault((folder, collector or "-"), Tally())
+        key = (folder, collector or "-")
+        if key not in self.tallies:
+            self.tallies[key] = Tally()
+        return self.tallies[key]
 
     def note(self, trace: Trace) -> None:
         """Count what a trace lacks."""
