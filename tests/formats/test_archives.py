@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import struct
@@ -15,7 +16,13 @@ from hypothesis import strategies as st
 
 from tests.formats.test_collecting import FolderCollector, LineCollector
 from tracedance_sdk.errors import UnreadableFile
-from tracedance_sdk.formats import Collected, ImportProblem, RecordCollector, Signature
+from tracedance_sdk.formats import (
+    Collected,
+    ImportProblem,
+    RecordCollector,
+    Signature,
+    unpacking,
+)
 from tracedance_sdk.formats.collecting import collect_paths, collect_source, find_sources
 from tracedance_sdk.formats.unpacking import Bounds, unpack
 from tracedance_sdk.trace import Source, Trace
@@ -222,6 +229,21 @@ def test_an_encrypted_member_is_refused(tmp_path: Path) -> None:
         ("logs.zip!x.txt", "! encrypted; unpack it yourself"),
         ("logs.zip!y.txt", "y"),
     ]
+
+
+def test_a_full_disk_is_not_taken_for_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = archive(tmp_path / "logs.zip", {"x.txt": "! x"})
+    (tmp_path / "into").mkdir()
+
+    def full(*_arguments: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(unpacking, "_copied", full)
+    (problem,) = unpack(path, tmp_path / "into")
+    assert problem.reason == "cannot be unpacked: [Errno 28] No space left on device"
+    assert list((tmp_path / "into").iterdir()) == []
 
 
 def test_an_archive_inside_an_archive_is_a_problem(tmp_path: Path) -> None:

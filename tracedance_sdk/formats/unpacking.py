@@ -37,7 +37,6 @@ _DAMAGE: Final = (
     lzma.LZMAError,
     EOFError,
     NotImplementedError,
-    OSError,
     OverflowError,
     RuntimeError,
     struct.error,
@@ -86,7 +85,7 @@ def unpack(archive: Path, into: Path, *, bounds: Bounds | None = None) -> Iterat
     _check_directory(archive, within)
     try:
         opened = zipfile.ZipFile(archive)
-    except _DAMAGE as error:
+    except (OSError, *_DAMAGE) as error:
         raise UnreadableFile(f"{str(archive)!r} is a damaged zip file: {error}") from error
     with opened:
         members = [item for item in opened.infolist() if not _is_passed_over(item)]
@@ -131,12 +130,15 @@ def _unpack_member(
         where.parent.mkdir(parents=True, exist_ok=True)
         with opened.open(member) as source, where.open("xb") as target:
             size = _copied(source, target, most)
-    except FileExistsError as error:
+    except (FileExistsError, NotADirectoryError) as error:
         raise _Refused("another file of the archive has this name, or a part of it") from error
-    except _DAMAGE as error:
+    except (OSError, *_DAMAGE) as error:
         with contextlib.suppress(OSError):
             where.unlink(missing_ok=True)
-        raise _Refused(f"damaged: {error}") from error
+        is_ours = isinstance(error, OSError) and error.errno is not None
+        raise _Refused(
+            f"cannot be unpacked: {error}" if is_ours else f"damaged: {error}"
+        ) from error
     if size > most:
         where.unlink()
         raise _Refused(f"unpacks to more than it says: {limits[most]}")
