@@ -32,8 +32,7 @@ from tracedance_sdk.grading import (
 from tracedance_sdk.grading.inputs import Following, InputRule
 from tracedance_sdk.grading.predicates import _OPERATORS
 from tracedance_sdk.grading.trajectories import MEANINGS
-from tracedance_sdk.grading.yaml_reading import parse_yaml
-from tracedance_sdk.trace import UNKNOWN, Note, Trace, mask_text
+from tracedance_sdk.trace import UNKNOWN, Note, Trace, mask_text, parse_yaml
 
 PAGE: Final = page("grading.md")
 TYPES: Final = section(PAGE, "Types of criteria")
