@@ -14,7 +14,7 @@ from tracedance_sdk.statistics.checking import (
     finite,
 )
 from tracedance_sdk.statistics.extra import load
-from tracedance_sdk.statistics.intervals import Interval
+from tracedance_sdk.statistics.intervals import Interval, fisher_interval
 from tracedance_sdk.statistics.quantiles import normal_quantile
 
 
@@ -48,7 +48,7 @@ def spearman(
 
     Returns:
         In [-1, 1]; the p value is that of the test against 0, from Student's t. At -1 and 1 the
-        interval has no width.
+        other end is that of a correlation in which one pair of neighbours stands the other way.
 
     Raises:
         InvalidOption: The lengths differ, a score is no finite number, or a wrong level.
@@ -65,7 +65,12 @@ def spearman(
     found = load("scipy.stats").spearmanr(a, b)
     rho = _bounded(found.statistic)
     error = math.sqrt((1 + rho**2 / 2) / (len(a) - 3))
-    return Correlation(rho, _fisher(rho, error, level), float(found.pvalue), len(a))
+    return Correlation(
+        rho,
+        _fisher(rho, error, 1 - 12 / (len(a) ** 3 - len(a)), level),
+        float(found.pvalue),
+        len(a),
+    )
 
 
 def kendall(first: Sequence[float], second: Sequence[float], *, level: float = 0.95) -> Correlation:
@@ -79,8 +84,8 @@ def kendall(first: Sequence[float], second: Sequence[float], *, level: float = 0
         level: Confidence level in (0, 1).
 
     Returns:
-        In [-1, 1]; the p value is that of the test against 0. At -1 and 1 the interval has no
-        width.
+        In [-1, 1]; the p value is that of the test against 0. At -1 and 1 the other end
+        is that of a correlation in which one pair of neighbours stands the other way.
 
     Raises:
         InvalidOption: The lengths differ, a score is no finite number, or a wrong level.
@@ -98,7 +103,9 @@ def kendall(first: Sequence[float], second: Sequence[float], *, level: float = 0
     found = load("scipy.stats").kendalltau(a, b)
     tau = _bounded(found.statistic)
     error = math.sqrt(0.437 / (len(a) - 4))
-    return Correlation(tau, _fisher(tau, error, level), float(found.pvalue), len(a))
+    return Correlation(
+        tau, _fisher(tau, error, 1 - 4 / (len(a) ** 2 - len(a)), level), float(found.pvalue), len(a)
+    )
 
 
 def _checked(
@@ -121,8 +128,10 @@ def _bounded(correlation: float) -> float:
     return math.copysign(1.0, value) if 1 - abs(value) < 1e-12 else value
 
 
-def _fisher(value: float, error: float, level: float) -> Interval:
-    if abs(value) == 1:
-        return Interval(value, value, level)
-    half = normal_quantile(level) * error
-    return Interval(math.tanh(math.atanh(value) - half), math.tanh(math.atanh(value) + half), level)
+def _fisher(value: float, error: float, next_value: float, level: float) -> Interval:
+    """Return the interval, at -1 and 1 as if one pair of neighbours stood the other way."""
+    quantile = normal_quantile(level)
+    if abs(value) < 1:
+        return fisher_interval(value, error, quantile=quantile, level=level)
+    low = fisher_interval(next_value, error, quantile=quantile, level=level).low
+    return Interval(low, 1.0, level) if value > 0 else Interval(-1.0, -low, level)

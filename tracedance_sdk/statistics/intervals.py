@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 
@@ -78,3 +79,16 @@ class Significance(NamedTuple):
     statistic: float
     p_value: float
     n: int
+
+
+def fisher_interval(value: float, error: float, *, quantile: float, level: float) -> Interval:
+    """Return ``tanh(atanh(value) ± quantile error)``: an interval that stays within [-1, 1].
+
+    Args:
+        value: Strictly between -1 and 1.
+        error: Standard error of ``atanh(value)``; that of the value over ``1 - value^2``.
+        quantile: How many errors to go to each side.
+        level: Only carried along.
+    """
+    middle, half = math.atanh(value), quantile * error
+    return Interval(math.tanh(middle - half), math.tanh(middle + half), level)

@@ -6,9 +6,11 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tracedance_sdk.errors import InvalidOption, NotEnoughData
-from tracedance_sdk.statistics.checking import check_enough, check_resamples, check_share
+from tracedance_sdk.statistics.checking import check_enough, check_share
 from tracedance_sdk.statistics.extra import load
-from tracedance_sdk.statistics.intervals import Estimate, Interval
+from tracedance_sdk.statistics.intervals import Estimate, Interval, fisher_interval
+from tracedance_sdk.statistics.proportions import wilson_interval
+from tracedance_sdk.statistics.quantiles import student_quantile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,14 +23,9 @@ _MOST_VALUES: Final = 200
 
 
 def krippendorff_alpha(
-    ratings: Sequence[Sequence[Hashable | None]],
-    *,
-    seed: int,
-    scale: Scale = "nominal",
-    n_resamples: int = 2_000,
-    level: float = 0.95,
+    ratings: Sequence[Sequence[Hashable | None]], *, scale: Scale = "nominal", level: float = 0.95
 ) -> Estimate:
-    """Return Krippendorff's alpha, ``1 - D_o / D_e``, with an interval from resampled units.
+    """Return Krippendorff's alpha, ``1 - D_o / D_e``, with an interval over units.
 
     D_o is the mean squared distance between ratings of one unit, D_e that between any two
     ratings. The distance is 0 or 1 (nominal), the difference (interval), or the number of ratings
@@ -37,46 +34,47 @@ def krippendorff_alpha(
     Args:
         ratings: For each unit its ratings, one for each rater, None where a rater gave none. The
             raters' order does not matter. Units with fewer than two ratings count for nothing.
-        seed: Of the resampling.
         scale: See `Scale`; ordinal and interval ratings are numbers.
-        n_resamples: At least 100.
         level: Confidence level in (0, 1).
 
     Returns:
         At most 1; 0 is chance, below is systematic disagreement. `n` counts units with two or
-        more ratings. Resamples in which all ratings are the same, for which alpha is not defined,
-        are left out. Units that all agree give an interval without width: resampling cannot see
-        what did not occur.
+        more ratings. The interval is ``tanh(atanh(alpha) ± t(n - 1) s / (1 - alpha^2))`` with the
+        standard error s by leaving out each unit in turn. Where all units agree the lower end
+        supposes that as many differ as Wilson's interval of the share of agreeing units allows.
 
     Raises:
         InvalidOption: An unknown scale, ratings that are no numbers where they must be, or more
             than 200 different ones.
-        NotEnoughData: Fewer than two units with two ratings, or ratings that are all the same.
+        NotEnoughData: Fewer than two units with two ratings, or ratings that are all the same,
+            but for one unit at most.
         MissingDependency: numpy is not installed.
 
-    Source: Krippendorff, Computing Krippendorff's Alpha-Reliability (2011); the interval is the
-    percentile bootstrap over units.
+    Source: Krippendorff, Computing Krippendorff's Alpha-Reliability (2011); Efron and Tibshirani,
+    An Introduction to the Bootstrap (1993), chapter 11, for the standard error.
 
     Example:
-        >>> krippendorff_alpha([[1, 1], [2, 2], [1, 2], [2, 2]], seed=1).value
+        >>> krippendorff_alpha([[1, 1], [2, 2], [1, 2], [2, 2]]).value
         0.5333...
     """
-    numpy = load("numpy")
     check_share(level, "level")
-    check_resamples(n_resamples)
     values, counts = _counted(ratings, scale)
-    value = _alpha(counts, numpy.ones(len(counts)), values, scale)
+    value = _alpha(counts, load("numpy").ones(len(counts)), values, scale)
     if value is None:
         raise NotEnoughData("all ratings are the same; alpha is then not defined")
-    generator = numpy.random.default_rng(seed)
+    error = _left_out_error(counts, values, scale)
     n_units = len(counts)
-    even = numpy.full(n_units, 1 / n_units)
-    drawn = (generator.multinomial(n_units, even) for _ in range(n_resamples))
-    found = (_alpha(counts, times, values, scale) for times in drawn)
-    resampled = [alpha for alpha in found if alpha is not None]
-    check_enough(len(resampled), n_resamples // 2, what="resamples with different ratings")
-    low, high = numpy.quantile(resampled, [(1 - level) / 2, (1 + level) / 2])
-    return Estimate(value, Interval(float(low), float(high), level), n_units)
+    if error > 1e-12 and abs(value) < 1:
+        t = student_quantile(level, n_units - 1)
+        interval = fisher_interval(value, error / (1 - value**2), quantile=t, level=level)
+        return Estimate(value, interval, n_units)
+    unseen = 1 - wilson_interval(n_units, n_units, level=level).low
+    if value < 1:
+        return Estimate(value, Interval(value, value + unseen * (1 - value), level), n_units)
+    marginals = counts.sum(axis=0)
+    n_pairs, n_same = marginals.sum() * (marginals.sum() - 1), (marginals * (marginals - 1)).sum()
+    low = float(1 - unseen * n_pairs / (n_pairs - n_same))
+    return Estimate(value, Interval(max(-1.0, low), 1.0, level), n_units)
 
 
 def _counted(
@@ -110,6 +108,25 @@ def _numbers(ratings: set[Hashable]) -> list[Any]:
         if not isinstance(rating, (int, float)) or not abs(rating) < float("inf"):
             raise InvalidOption(f"the rating {rating!r} is no finite number")
     return sorted(ratings)
+
+
+def _left_out_error(counts: NDArray[Any], values: NDArray[Any], scale: str) -> float:
+    """Return the standard error by leaving out each unit in turn; units alike only once."""
+    numpy = load("numpy")
+    different, times = numpy.unique(counts, axis=0, return_counts=True)
+    found = []
+    for index in range(len(different)):
+        left = times.copy()
+        left[index] -= 1
+        alpha = _alpha(different, left, values, scale)
+        if alpha is None:
+            raise NotEnoughData(
+                "all ratings are the same but for one unit; alpha rests on that one"
+            )
+        found.append(alpha)
+    alphas, n = numpy.array(found), times.sum()
+    mean = (alphas * times).sum() / n
+    return float(numpy.sqrt((n - 1) / n * (times * (alphas - mean) ** 2).sum()))
 
 
 def _alpha(

@@ -120,9 +120,9 @@ def _likely_rates(x1: int, n1: int, x2: int, n2: int, difference: float) -> tupl
         return (0.0, 1.0) if difference > 0 else (1.0, 0.0)
     total, d = n1 + n2, difference
     c3 = float(total)
-    c2 = (n1 + 2 * n2) * d - total - x1 - x2
-    c1 = (n2 * d - total - 2 * x2) * d + x1 + x2
-    c0 = x2 * d * (1 - d)
+    c2 = (n2 + 2 * n1) * d - total - x1 - x2
+    c1 = (n1 * d - total - 2 * x1) * d + x1 + x2
+    c0 = x1 * d * (1 - d)
     third = c2 / (3 * c3)
     q = third**3 - c1 * c2 / (6 * c3**2) + c0 / (2 * c3)
     p = math.copysign(math.sqrt(max(0.0, third**2 - c1 / (3 * c3))), q)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tracedance_sdk.errors import InvalidOption, NotEnoughData
 from tracedance_sdk.statistics.checking import (
@@ -18,6 +18,9 @@ from tracedance_sdk.statistics.intervals import Estimate, Interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+Item = TypeVar("Item", bound=Hashable)
 
 
 class RankedModel(NamedTuple):
@@ -48,7 +51,7 @@ class Ranking(NamedTuple):
     lead: Estimate
 
 
-def common_items(runs: Mapping[str, Mapping[Hashable, object]]) -> list[Hashable]:
+def common_items(runs: Mapping[str, Mapping[Item, object]]) -> list[Item]:
     """Return the items that all runs have, in the order of the first run.
 
     Scores of models are compared only on items for which every model has a valid answer.
@@ -60,7 +63,7 @@ def common_items(runs: Mapping[str, Mapping[Hashable, object]]) -> list[Hashable
         >>> common_items({"a": {1: True, 2: None, 3: False}, "b": {1: True, 2: True, 3: True}})
         [1, 3]
     """
-    first, *others = runs.values() or ({},)
+    first, *others = runs.values() if runs else ({},)
     return [
         item
         for item, value in first.items()

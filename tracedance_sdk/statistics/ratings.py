@@ -15,9 +15,14 @@ from tracedance_sdk.statistics.checking import (
 )
 from tracedance_sdk.statistics.clustered import paired_difference
 from tracedance_sdk.statistics.extra import load
-from tracedance_sdk.statistics.intervals import Difference, Estimate, Interval
+from tracedance_sdk.statistics.intervals import (
+    Difference,
+    Estimate,
+    Interval,
+    fisher_interval,
+)
 from tracedance_sdk.statistics.proportions import pass_rate, wilson_interval
-from tracedance_sdk.statistics.quantiles import normal_quantile
+from tracedance_sdk.statistics.quantiles import student_quantile
 
 Weights = Literal["linear", "quadratic"]
 """How disagreements of ordered categories count: by their distance, or by its square."""
@@ -195,9 +200,10 @@ def cohen_kappa(
         level: Confidence level in (0, 1).
 
     Returns:
-        At most 1; 0 is chance. The interval is ``kappa ± z`` times the asymptotic standard error,
-        kept within [-1, 1]; where the raters agree on all items, which leaves no such error, it is
-        Wilson's interval of p_o put through the formula. Too narrow below about 30 items.
+        At most 1; 0 is chance. The interval is ``tanh(atanh(kappa) ± t(n - 1) s / (1 - kappa^2))``
+        with the asymptotic standard error s; the plain ``kappa ± z s`` is too narrow, and most at
+        high agreement. Where the items leave no such error, as when the raters agree on all, it
+        is Wilson's interval of p_o put through the formula.
 
     Raises:
         InvalidOption: The lengths differ, a category is not among the labels, or wrong options.
@@ -253,12 +259,16 @@ def _kappa_of(counts: list[list[int]], weights: Weights | None, level: float) ->
     with numpy.errstate(invalid="ignore", divide="ignore"):
         found = inter_rater.cohens_kappa(numpy.array(counts), wt=weights)
     value, error = float(found.kappa), float(found.std_kappa)
-    half = normal_quantile(level) * error
-    interval = Interval(value - half, value + half, level).within(-1, 1)
-    if sum(counts[index][index] for index in range(len(counts))) == n:
+    if error > 1e-12 and abs(value) < 1:
+        interval = fisher_interval(
+            value, error / (1 - value**2), quantile=student_quantile(level, n - 1), level=level
+        )
+    else:
+        same = sum(counts[index][index] for index in range(len(counts)))
         expected = sum(a * b for a, b in zip(rows, columns, strict=True)) / n**2
-        low = (wilson_interval(n, n, level=level).low - expected) / (1 - expected)
-        interval = Interval(max(-1.0, low), 1.0, level)
+        observed = wilson_interval(same, n, level=level)
+        ends = [(end - expected) / (1 - expected) for end in (observed.low, observed.high)]
+        interval = Interval(min(*ends, value), max(*ends, value), level).within(-1, 1)
     return Estimate(value, interval, n)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.statistics.checking import check_counts, check_enough
-from tracedance_sdk.statistics.clustered import bounded_interval, mean_interval
+from tracedance_sdk.statistics.clustered import bounded_interval
 from tracedance_sdk.statistics.intervals import Estimate, Interval
 from tracedance_sdk.statistics.proportions import wilson_interval
 
@@ -156,7 +156,8 @@ def self_agreement(tasks: Sequence[Trials], *, level: float = 0.95) -> Estimate:
         0.667
     """
     check_enough(len(tasks), 2, what="tasks")
-    return _over_tasks(tasks, 2, level, _agreement, lambda rate: rate)
+    values = [_agreement(task.passes, task.n) for task in tasks]
+    return _mean_over_tasks(values, most=agreement_pairs(tasks), level=level)
 
 
 def agreement_pairs(tasks: Sequence[Trials]) -> int:
@@ -211,8 +212,8 @@ def _floor_of(passes: int, n: int) -> float:
     return max(0.0, 2 * math.fsum(terms) / n)
 
 
-def _agreement(passes: int, n: int, k: int) -> float:
-    _check_k(passes, n, k)
+def _agreement(passes: int, n: int) -> float:
+    _check_k(passes, n, 2)
     return (math.comb(passes, 2) + math.comb(n - passes, 2)) / math.comb(n, 2)
 
 
@@ -229,17 +230,15 @@ def _over_tasks(
         low, high, _ = wilson_interval(*tasks[0], level=level)
         ends = (of_rate(low), of_rate(high), values[0])
         return Estimate(values[0], Interval(min(ends), max(ends), level), 1)
-    plain = mean_interval(values, level=level)
-    error = _standard_error(values)
-    most = sum(task.n for task in tasks) / k
-    interval = bounded_interval(plain.value, error, len(tasks), most=most, level=level)
-    return Estimate(plain.value, interval, len(tasks))
+    return _mean_over_tasks(values, most=sum(task.n for task in tasks) / k, level=level)
 
 
-def _standard_error(values: Sequence[float]) -> float:
+def _mean_over_tasks(values: Sequence[float], *, most: float, level: float) -> Estimate:
     mean = math.fsum(values) / len(values)
     squares = math.fsum((value - mean) ** 2 for value in values)
-    return math.sqrt(squares / (len(values) - 1) / len(values))
+    error = math.sqrt(squares / (len(values) - 1) / len(values))
+    interval = bounded_interval(mean, error, len(values), most=most, level=level)
+    return Estimate(mean, interval, len(values))
 
 
 def _check_k(passes: int, n: int, k: int) -> None:
