@@ -82,7 +82,15 @@ class InvalidJudgement(TraceDanceError, ValueError):
 
 
 class Unsendable(TraceDanceError, ValueError):
-    """A context that a model's API cannot express, or that is not whole; nothing was sent."""
+    """A context that a model's API cannot express, or that is not whole; nothing was sent.
+
+    Attributes:
+        kind: What sort of thing stands in the way, in a few words that are the same for all of it.
+    """
+
+    def __init__(self, message: str, *, kind: str) -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class NotEnoughData(TraceDanceError, ValueError):

@@ -35,6 +35,10 @@ VERBS: Final = {
     "index": ("tracedance_sdk.cli.compacting:index", "Derive a store's features for SQL."),
     "init": ("tracedance_sdk.cli.init:init", "Draft a task from one good run."),
     "ls": ("tracedance_sdk.cli.listing:ls", "List what a store holds."),
+    "next-turn": (
+        "tracedance_sdk.cli.next_turn:next_turn_command",
+        "Let a model take the next turn of recorded runs.",
+    ),
     "prune": ("tracedance_sdk.cli.prune:prune", "Remove what is old from a journal or a store."),
     "recover": (
         "tracedance_sdk.cli.recover:recover",

@@ -11,6 +11,7 @@ from tracedance_sdk._lazy import lazy_face
 
 if TYPE_CHECKING:
     from tracedance_sdk.formats.anthropic_messages import traces_from_anthropic
+    from tracedance_sdk.formats.anthropic_writing import anthropic_request
     from tracedance_sdk.formats.atif import traces_from_atif
     from tracedance_sdk.formats.atif_writing import write_atif
     from tracedance_sdk.formats.collecting import (
@@ -34,14 +35,21 @@ if TYPE_CHECKING:
     from tracedance_sdk.formats.mapping import MappingCollector, load_mapping
     from tracedance_sdk.formats.message_pieces import Message, Piece, SeenCall, SeenResult
     from tracedance_sdk.formats.message_shapes import read_message
+    from tracedance_sdk.formats.model_replies import (
+        turn_from_anthropic,
+        turn_from_chat,
+        turn_from_responses,
+    )
     from tracedance_sdk.formats.openai_chat import (
         messages_from_trace,
         tools_from_trace,
         trace_from_messages,
         written_tools,
     )
+    from tracedance_sdk.formats.openai_chat_request import chat_request
     from tracedance_sdk.formats.openai_reading import Conversation, ResultMark, read_messages
     from tracedance_sdk.formats.openai_responses import traces_from_responses
+    from tracedance_sdk.formats.openai_responses_writing import responses_request
     from tracedance_sdk.formats.openai_tools import tools_from_chat
     from tracedance_sdk.formats.openai_writing import write_messages
     from tracedance_sdk.formats.opening import Document, documents, read_document, read_head
@@ -102,7 +110,9 @@ __all__ = [
     "ToolTable",
     "TraceSource",
     "Transcript",
+    "anthropic_request",
     "attribute",
+    "chat_request",
     "classify",
     "collect_paths",
     "collect_source",
@@ -128,6 +138,7 @@ __all__ = [
     "read_message",
     "read_messages",
     "reasoning_part",
+    "responses_request",
     "save_trace",
     "survey",
     "text_part",
@@ -143,6 +154,9 @@ __all__ = [
     "traces_from_atif",
     "traces_from_langfuse",
     "traces_from_responses",
+    "turn_from_anthropic",
+    "turn_from_chat",
+    "turn_from_responses",
     "write_atif",
     "write_messages",
     "written_tools",
@@ -152,6 +166,7 @@ __getattr__, __dir__ = lazy_face(
     __name__,
     {
         "anthropic_messages": ("traces_from_anthropic",),
+        "anthropic_writing": ("anthropic_request",),
         "atif": ("traces_from_atif",),
         "atif_writing": ("write_atif",),
         "collecting": (
@@ -171,14 +186,17 @@ __getattr__, __dir__ = lazy_face(
         "mapping": ("MappingCollector", "load_mapping"),
         "message_pieces": ("Message", "Piece", "SeenCall", "SeenResult"),
         "message_shapes": ("read_message",),
+        "model_replies": ("turn_from_anthropic", "turn_from_chat", "turn_from_responses"),
         "openai_chat": (
             "messages_from_trace",
             "tools_from_trace",
             "trace_from_messages",
             "written_tools",
         ),
+        "openai_chat_request": ("chat_request",),
         "openai_reading": ("Conversation", "ResultMark", "read_messages"),
         "openai_responses": ("traces_from_responses",),
+        "openai_responses_writing": ("responses_request",),
         "openai_tools": ("tools_from_chat",),
         "openai_writing": ("write_messages",),
         "opening": ("Document", "documents", "read_document", "read_head"),

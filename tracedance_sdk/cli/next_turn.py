@@ -1,0 +1,167 @@
+"""`tracedance next-turn`: let a model take the next turn of recorded runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from tracedance_sdk.cli.complaints import complain
+
+if TYPE_CHECKING:
+    from tracedance_sdk.replay import ToolLimit
+    from tracedance_sdk.trace import Trace
+
+_EXIT_CODES: Final = """\b
+Exit codes:
+  0  every reply is an answer, and passed where --spec was given
+  1  at least one answer failed or is critical by --spec
+  2  wrong use, or no context that could be sent
+  3  no failure, but a reply is missing, a check undecided, or a source unreadable
+"""
+_MOST_PROBLEMS: Final = 20
+
+
+@click.command(name="next-turn", epilog=_EXIT_CODES)
+@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--model",
+    required=True,
+    metavar="M",
+    help="provider:model[@base_url] (openai, openai-responses, anthropic), or recorded:DIR.",
+)
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write the result set here.",
+)
+@click.option("--turn", type=click.IntRange(min=0), metavar="N", help="Take the turn with index N.")
+@click.option("--before-call", metavar="NAME", help="Take each turn that calls this tool.")
+@click.option(
+    "--trace", "trace_id", metavar="ID", help="Only the trace whose id starts so, or is so."
+)
+@click.option("--where", metavar="SQL", help="Of a store: only traces for which this holds.")
+@click.option(
+    "--tools",
+    type=click.Choice(("recorded", "known", "inferred")),
+    default="inferred",
+    show_default=True,
+    help="The weakest origin of tool definitions.",
+)
+@click.option(
+    "--samples",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="K",
+    help="Replies for each context.",
+)
+@click.option("--seed", type=int, metavar="S", help="Sent with the first sample, S+1 the next, ...")
+@click.option("--spec", type=click.Path(path_type=Path), metavar="FILE", help="Check each turn.")
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(min=1),
+    default=32_768,
+    show_default=True,
+    metavar="N",
+    help="Cap on a reply.",
+)
+@click.option("--temperature", type=click.FloatRange(min=0), metavar="T")
+@click.option(
+    "--as-recorded", is_flag=True, help="Take temperature and top_p from the recorded turn."
+)
+@click.option(
+    "--cache",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Where replies are kept; by default beside --out, as DIR.replies.",
+)
+@click.option("--max-calls", type=click.IntRange(min=1), metavar="N", help="Send at most N calls.")
+@click.option(
+    "--max-cost",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="USD",
+    help="Start no call once this is spent.",
+)
+@click.option(
+    "--prices", type=click.Path(path_type=Path), metavar="FILE", help="Prices of one's own (YAML)."
+)
+@click.option(
+    "--concurrency",
+    type=click.IntRange(min=1, max=256),
+    default=8,
+    show_default=True,
+    metavar="N",
+    help="Calls at a time.",
+)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(min=0, min_open=True),
+    default=600,
+    show_default=True,
+    metavar="SECONDS",
+    help="For one try.",
+)
+@click.option(
+    "--retries",
+    type=click.IntRange(min=0, max=10),
+    default=2,
+    show_default=True,
+    metavar="N",
+    help="Further tries after what may pass.",
+)
+@click.option("--offline", is_flag=True, help="Refuse every model that is not on this machine.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
+def next_turn_command(
+    sources: tuple[Path, ...], *, trace_id: str | None, where: str | None, **options: object
+) -> int:
+    """Let a model take the next turn of recorded runs; nothing it asks for is carried out.
+
+    SOURCES are stores, trace files, folders, journals. Without --turn or --before-call the last
+    turn that a model wrote is taken anew. A killed run goes on where it stopped when it is started
+    again: replies that were paid for lie in the cache.
+    """
+    from tracedance_sdk.cli.next_turn_jobs import NextTurnPlan, run_plan
+    from tracedance_sdk.cli.next_turn_output import print_outcome
+
+    as_json = bool(options.pop("as_json"))
+    plan = NextTurnPlan(**options)  # type: ignore[arg-type]  # click has checked them
+    missed = _Missed()
+    outcome = run_plan(plan, _traces(sources, where, trace_id, plan.tools, missed))
+    print_outcome(outcome, as_json=as_json)
+    return outcome.exit_code or (3 if missed.number else 0)
+
+
+class _Missed:
+    """Counts what could not be read."""
+
+    number = 0
+
+
+def _traces(
+    sources: tuple[Path, ...],
+    where: str | None,
+    trace_id: str | None,
+    tools: ToolLimit,
+    missed: _Missed,
+) -> Iterator[Trace]:
+    from tracedance_sdk.cli.choosing import is_chosen
+    from tracedance_sdk.cli.sources import collect_traces
+    from tracedance_sdk.cli.stores import is_store, stored_traces
+
+    for path in sources:
+        if where is not None or is_store(path):
+            yield from stored_traces(path, trace_id=trace_id, where=where, tools=tools)
+            continue
+        for item in collect_traces([path]):
+            if item.trace is None:
+                missed.number += 1
+                if missed.number <= _MOST_PROBLEMS:
+                    complain(str(item.problem))
+            elif is_chosen(item.trace, trace_id):
+                yield item.trace

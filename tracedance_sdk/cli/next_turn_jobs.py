@@ -1,0 +1,261 @@
+"""The work of `tracedance next-turn`: contexts, calls, rows, a result set."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.grading import (
+    ResultRow,
+    ResultSetWriter,
+    TaskSpec,
+    check_writable,
+    exit_code,
+    load_spec,
+)
+from tracedance_sdk.llm import (
+    Asker,
+    Limits,
+    ProviderModel,
+    RecordedModel,
+    ReplyCache,
+    Settings,
+    chat_model,
+    price_table,
+)
+from tracedance_sdk.replay import (
+    GRADER,
+    Cut,
+    DecisionPoint,
+    Exclusion,
+    Sampling,
+    TakenTurn,
+    ToolLimit,
+    decision_points,
+    rows_of_turn,
+    run_next_turns,
+    sendable,
+)
+from tracedance_sdk.trace import Trace
+
+_MOST_LISTED: Final = 1_000
+"""Exclusions that a manifest lists one by one; all are counted."""
+
+
+class NextTurnPlan(NamedTuple):
+    """What the verb was asked to do; the fields are named as its options."""
+
+    model: str
+    out: Path
+    turn: int | None = None
+    before_call: str | None = None
+    tools: ToolLimit = "inferred"
+    samples: int = 1
+    seed: int | None = None
+    spec: Path | None = None
+    max_tokens: int = 32_768
+    temperature: float | None = None
+    as_recorded: bool = False
+    cache: Path | None = None
+    max_calls: int | None = None
+    max_cost: float | None = None
+    prices: Path | None = None
+    concurrency: int = 8
+    timeout_s: float = 600
+    retries: int = 2
+    offline: bool = False
+
+    @property
+    def sampling(self) -> Sampling:
+        """How often and how each turn is taken."""
+        settings = Settings(max_output_tokens=self.max_tokens, temperature=self.temperature)
+        return Sampling(self.samples, self.seed, settings, self.as_recorded)
+
+
+class Outcome(NamedTuple):
+    """What came of a plan.
+
+    Attributes:
+        rows: Of the result set.
+        manifest: What the set says of itself.
+        exit_code: Of the verb.
+    """
+
+    plan: NextTurnPlan
+    rows: tuple[ResultRow, ...]
+    manifest: dict[str, Any]
+    exit_code: int
+
+
+class _Tools(NamedTuple):
+    """A plan, with what it names opened."""
+
+    model: ProviderModel | RecordedModel
+    asker: Asker
+    spec: TaskSpec | None
+
+
+def run_plan(plan: NextTurnPlan, traces: Iterable[Trace]) -> Outcome:
+    """Take the turns and write the result set.
+
+    Raises:
+        TraceDanceError: A model, specification, folder or price that cannot be used, or no context
+            that can be sent; nothing was sent then.
+    """
+    tools = _open(plan)
+    points, excluded = _sorted_out(plan, tools, traces)
+    if not points:
+        raise InvalidOption(_nothing_to_send(excluded))
+    with _progress(tools.asker, len(points) * plan.samples) as on_turn:
+        taken = run_next_turns(points, tools.asker, plan.sampling, on_turn=on_turn)
+    model = tools.model.name
+    rows = [row for item in taken for row in rows_of_turn(item, model=model, spec=tools.spec)]
+    manifest = _manifest(plan, tools, points, excluded, taken)
+    with ResultSetWriter(plan.out, manifest=manifest) as writer:
+        writer.add(rows)
+    verdicts = [row.verdict for row in rows if row.verdict is not None]
+    is_short = any(row.grader == GRADER and row.missing_reason for row in rows)
+    return Outcome(plan, tuple(rows), manifest, exit_code(verdicts) or (3 if is_short else 0))
+
+
+def _open(plan: NextTurnPlan) -> _Tools:
+    """Open everything a plan names, so that what is wrong with it is said before any work."""
+    if plan.turn is not None and plan.before_call is not None:
+        raise InvalidOption("say where to cut once: either --turn N or --before-call NAME")
+    if plan.as_recorded and plan.temperature is not None:
+        raise InvalidOption("give either --as-recorded or --temperature T")
+    check_writable(plan.out)
+    spec = None if plan.spec is None else load_spec(plan.spec)
+    model = chat_model(
+        plan.model, offline=plan.offline, timeout_s=plan.timeout_s, retries=plan.retries
+    )
+    provider = model.model if isinstance(model, RecordedModel) else model
+    cache = None
+    if isinstance(model, ProviderModel):
+        folder = plan.cache or plan.out.with_name(f"{plan.out.resolve().name}.replies")
+        cache = ReplyCache(folder, model.name)
+    asker = Asker(
+        model,
+        cache=cache,
+        limits=Limits(plan.max_calls, plan.max_cost),
+        price=price_table(plan.prices).of(provider.endpoint.model),
+        concurrency=plan.concurrency,
+    )
+    return _Tools(model, asker, spec)
+
+
+def _sorted_out(
+    plan: NextTurnPlan, tools: _Tools, traces: Iterable[Trace]
+) -> tuple[list[DecisionPoint], list[Exclusion]]:
+    """Return the places to ask about, each once, and what is left out."""
+    points: dict[tuple[str, int], DecisionPoint] = {}
+    excluded: list[Exclusion] = []
+    cut = Cut(plan.turn, plan.before_call)
+    for trace in traces:
+        fit: list[DecisionPoint] = []
+        for item in decision_points(trace, cut, tools=plan.tools):
+            if isinstance(item, Exclusion):
+                excluded.append(item)
+            else:
+                fit.append(item)
+        for found in sendable(fit, tools.model, plan.sampling):
+            if isinstance(found, Exclusion):
+                excluded.append(found)
+            elif (found.trace.id, found.turn) in points:
+                excluded.append(Exclusion(found.trace.id, found.turn, "the same trace again"))
+            else:
+                points[found.trace.id, found.turn] = found
+    return list(points.values()), excluded
+
+
+def _nothing_to_send(excluded: list[Exclusion]) -> str:
+    if not excluded:
+        return "no traces there, so no model was asked"
+    reasons = Counter(item.reason for item in excluded)
+    told = ", ".join(f"{reason} ({number:,})" for reason, number in reasons.most_common(4))
+    return f"no context can be sent, so no model was asked; left out: {told}"
+
+
+def _manifest(
+    plan: NextTurnPlan,
+    tools: _Tools,
+    points: list[DecisionPoint],
+    excluded: list[Exclusion],
+    taken: list[TakenTurn],
+) -> dict[str, Any]:
+    spending = tools.asker.spending
+    kinds = Counter(item.reply.missing.kind for item in taken if item.reply.missing is not None)
+    settings = plan.sampling.settings._asdict()
+    return {
+        "command": "next-turn",
+        "versions": _versions(),
+        "model": tools.model.name,
+        "specs": [] if tools.spec is None else [[tools.spec.id, tools.spec.digest]],
+        "cut": {"turn": plan.turn, "before_call": plan.before_call},
+        "tools": plan.tools,
+        "tools_origins": dict(Counter(str(point.tools_origin or "none") for point in points)),
+        "samples": plan.samples,
+        "seed": plan.seed,
+        "settings": {k: v for k, v in settings.items() if k not in ("seed", "sample")},
+        "as_recorded": plan.as_recorded,
+        "contexts": len(points),
+        "answers": len(taken) - sum(kinds.values()),
+        "missing": dict(sorted(kinds.items())),
+        "calls": {"sent": spending.sent, "from_cache": tools.asker.from_cache},
+        "cost_usd": round(spending.cost_usd, 6),
+        "replies_without_price": spending.unpriced,
+        "exclusions": dict(Counter(item.reason for item in excluded)),
+        "excluded": [item._asdict() for item in excluded[:_MOST_LISTED]],
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {"tracedance-sdk": version("tracedance-sdk")}
+    for package in ("anthropic", "openai"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+@contextmanager
+def _progress(asker: Asker, total: int) -> Iterator[Callable[[TakenTurn], None] | None]:
+    """Show a bar with the time left and the cost, when a person is watching."""
+    if total < 2 or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("asking"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[cost]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("asking", total=total, cost="")
+
+        def on_turn(_: TakenTurn) -> None:
+            spending = asker.spending
+            done = bar.tasks[0].completed + 1
+            fresh = max(1, spending.sent)
+            left = spending.cost_usd / fresh * (total - done)
+            cost = f"${spending.cost_usd:,.2f} of about ${spending.cost_usd + left:,.2f}"
+            bar.update(task, advance=1, cost=cost if spending.cost_usd else "")
+
+        yield on_turn

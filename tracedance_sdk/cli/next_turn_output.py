@@ -1,0 +1,84 @@
+"""What `tracedance next-turn` prints once every turn is taken."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Final
+
+import click
+
+from tracedance_sdk.cli.columns import print_columns
+from tracedance_sdk.cli.counts import count
+from tracedance_sdk.cli.next_turn_jobs import Outcome
+from tracedance_sdk.llm import MISSING
+from tracedance_sdk.replay import GRADER
+from tracedance_sdk.report import document_text, report_console
+
+_MOST_ROWS: Final = 20
+
+
+def print_outcome(outcome: Outcome, *, as_json: bool) -> None:
+    """Print how many replies are answers, what is missing and why, what the checks say, the cost.
+
+    Args:
+        outcome: What came.
+        as_json: Print one document instead of a table.
+    """
+    if as_json:
+        click.echo(document_text(_document(outcome)))
+        return
+    console = report_console()
+    manifest = outcome.manifest
+    replies = [row for row in outcome.rows if row.grader == GRADER]
+    console.say(
+        f"{manifest['model']} took {count(len(replies), 'turn')} "
+        f"in {count(manifest['contexts'], 'context')}"
+    )
+    rows = [("answer", f"{manifest['answers']:,}", "")]
+    rows += [
+        (f"missing: {kind}", f"{number:,}", _example(outcome, kind))
+        for kind, number in manifest["missing"].items()
+    ]
+    print_columns(console, ("Reply", "number", "the first says"), rows, numbers=(1,))
+    checked = Counter(str(row.verdict) for row in outcome.rows if row.verdict is not None)
+    if checked:
+        print_columns(
+            console,
+            ("Check", "number"),
+            [(verdict, f"{number:,}") for verdict, number in sorted(checked.items())],
+            numbers=(1,),
+        )
+    left_out = Counter(manifest["exclusions"]).most_common()
+    if left_out:
+        shown = [(reason, f"{number:,}") for reason, number in left_out[:_MOST_ROWS]]
+        print_columns(console, ("Left out", "number"), shown, numbers=(1,))
+    console.say(_spent(manifest))
+    console.say(f"result set: {outcome.plan.out}")
+
+
+def _example(outcome: Outcome, kind: str) -> str:
+    for row in outcome.rows:
+        if row.grader == GRADER and (row.model_extra or {}).get("missing") == kind:
+            reason = (row.missing_reason or "").removeprefix(kind).removeprefix(": ")
+            return reason or MISSING.get(kind, "")  # type: ignore[call-overload]
+    return ""
+
+
+def _spent(manifest: dict[str, Any]) -> str:
+    calls = manifest["calls"]
+    told = f"{count(calls['sent'], 'call')} sent, {calls['from_cache']:,} from the cache"
+    if calls["sent"] == manifest["replies_without_price"]:
+        return told if not calls["sent"] else f"{told}; cost not known"
+    return f"{told}; ${manifest['cost_usd']:,.4f}"
+
+
+def _document(outcome: Outcome) -> dict[str, Any]:
+    checked = Counter(str(row.verdict) for row in outcome.rows if row.verdict is not None)
+    return {
+        "format": "tracedance.next_turn",
+        "version": 1,
+        "out": str(outcome.plan.out),
+        "exit_code": outcome.exit_code,
+        "verdicts": dict(sorted(checked.items())),
+        **outcome.manifest,
+    }

@@ -1,0 +1,78 @@
+"""What a provider's endpoint sent back, as the assistant's turn.
+
+Each reader takes the parsed body of a response and gives the one turn in it: text, reasoning,
+refusals and media as parts, the calls it asks for, the model, the usage and why it ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from tracedance_sdk.errors import InvalidTrace
+from tracedance_sdk.formats.anthropic_messages import traces_from_anthropic
+from tracedance_sdk.formats.benchmarks.usages import usage_fields
+from tracedance_sdk.formats.importing import ImportProblem
+from tracedance_sdk.formats.openai_chat import trace_from_messages
+from tracedance_sdk.formats.openai_responses import traces_from_responses
+from tracedance_sdk.formats.opening import Document
+from tracedance_sdk.trace import Json, Trace, Turn, Usage
+
+_WHERE: Final = "reply"
+_TRACES = Callable[[Iterable[Document], Path], Iterator[Trace | ImportProblem]]
+
+
+def turn_from_chat(body: Json) -> Turn:
+    """Return the turn of a chat completion.
+
+    Raises:
+        InvalidTrace: The body is no chat completion with one choice.
+    """
+    choices = body.get("choices") if isinstance(body, dict) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(body, dict) or not isinstance(choice, dict) or not isinstance(message, dict):
+        raise InvalidTrace(f"{_WHERE}: no choice with a message")
+    said = {key: value for key, value in message.items() if value not in (None, [])}
+    told = trace_from_messages([{**said, "role": "assistant"}], trace_id=_WHERE, where=_WHERE)
+    model, reason = body.get("model"), choice.get("finish_reason")
+    usage = usage_fields(body.get("usage"))
+    return told.turns[0].model_copy(
+        update={
+            "model": model if isinstance(model, str) else None,
+            "finish_reason": reason if isinstance(reason, str) else None,
+            "usage": None if usage is None else Usage.model_validate(usage),
+        }
+    )
+
+
+def turn_from_anthropic(body: Json) -> Turn:
+    """Return the turn of a message that Anthropic's Messages API sent.
+
+    Raises:
+        InvalidTrace: The body is no message.
+    """
+    if not isinstance(body, dict) or not isinstance(body.get("content"), list):
+        raise InvalidTrace(f"{_WHERE}: no message with content")
+    return _only_turn(body, traces_from_anthropic)
+
+
+def turn_from_responses(body: Json) -> Turn:
+    """Return the turn of a response object of OpenAI's Responses API.
+
+    Raises:
+        InvalidTrace: The body is no response object.
+    """
+    if not isinstance(body, dict) or not isinstance(body.get("output"), list):
+        raise InvalidTrace(f"{_WHERE}: no response with an output")
+    return _only_turn(body, traces_from_responses)
+
+
+def _only_turn(body: dict[str, Any], read: _TRACES) -> Turn:
+    for found in read([Document(body, None)], Path(_WHERE)):
+        if isinstance(found, ImportProblem):
+            raise InvalidTrace(f"{_WHERE}: {found.reason}")
+        if found.turns:
+            return found.turns[-1].model_copy(update={"index": 0})
+    raise InvalidTrace(f"{_WHERE}: nothing in it")

@@ -1,0 +1,83 @@
+"""Models: one protocol, the providers' SDKs behind it, replies kept and counted.
+
+Submodules are imported when one of their names is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tracedance_sdk._lazy import lazy_face
+
+if TYPE_CHECKING:
+    from tracedance_sdk.llm.asking import CONCURRENCY, Asker, Question
+    from tracedance_sdk.llm.chat import (
+        MISSING,
+        OUTPUT_CAP,
+        ChatModel,
+        Context,
+        Missing,
+        MissingKind,
+        Reply,
+        Settings,
+    )
+    from tracedance_sdk.llm.endpoints import PROVIDERS, Endpoint, endpoint_of
+    from tracedance_sdk.llm.limits import Limits, Spending
+    from tracedance_sdk.llm.naming import chat_model
+    from tracedance_sdk.llm.prices import Price, PriceTable, price_table
+    from tracedance_sdk.llm.provider_model import RETRIES, TIMEOUT_S, ProviderModel
+    from tracedance_sdk.llm.recorded_model import RecordedModel
+    from tracedance_sdk.llm.reply_cache import ReplyCache, cached_models
+
+__all__ = [
+    "CONCURRENCY",
+    "MISSING",
+    "OUTPUT_CAP",
+    "PROVIDERS",
+    "RETRIES",
+    "TIMEOUT_S",
+    "Asker",
+    "ChatModel",
+    "Context",
+    "Endpoint",
+    "Limits",
+    "Missing",
+    "MissingKind",
+    "Price",
+    "PriceTable",
+    "ProviderModel",
+    "Question",
+    "RecordedModel",
+    "Reply",
+    "ReplyCache",
+    "Settings",
+    "Spending",
+    "cached_models",
+    "chat_model",
+    "endpoint_of",
+    "price_table",
+]
+
+__getattr__, __dir__ = lazy_face(
+    __name__,
+    {
+        "asking": ("CONCURRENCY", "Asker", "Question"),
+        "chat": (
+            "MISSING",
+            "OUTPUT_CAP",
+            "ChatModel",
+            "Context",
+            "Missing",
+            "MissingKind",
+            "Reply",
+            "Settings",
+        ),
+        "endpoints": ("PROVIDERS", "Endpoint", "endpoint_of"),
+        "limits": ("Limits", "Spending"),
+        "naming": ("chat_model",),
+        "prices": ("Price", "PriceTable", "price_table"),
+        "provider_model": ("RETRIES", "TIMEOUT_S", "ProviderModel"),
+        "recorded_model": ("RecordedModel",),
+        "reply_cache": ("ReplyCache", "cached_models"),
+    },
+)

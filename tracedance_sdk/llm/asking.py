@@ -1,0 +1,156 @@
+"""Ask a model many things: within limits, some at a time, nothing twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from typing import Final, NamedTuple
+
+from tracedance_sdk.llm.chat import ChatModel, Context, Missing, Reply, Settings
+from tracedance_sdk.llm.limits import Limits, Spending
+from tracedance_sdk.llm.prices import Price
+from tracedance_sdk.llm.provider_model import ProviderModel
+from tracedance_sdk.llm.recorded_model import RecordedModel
+from tracedance_sdk.llm.reply_cache import ReplyCache
+from tracedance_sdk.trace import ToolDefinition
+
+CONCURRENCY: Final = 8
+
+
+class Question(NamedTuple):
+    """Something to ask a model."""
+
+    context: Context
+    tools: Sequence[ToolDefinition] = ()
+    settings: Settings = Settings()
+
+
+class Asker:
+    """Asks one model, from a cache where it can.
+
+    Args:
+        model: Whom.
+        cache: Where replies are kept; only for the models that `chat_model` makes.
+        limits: What may be spent.
+        price: Of the model's tokens; None when not known.
+        concurrency: Most calls under way at a time.
+
+    Attributes:
+        spending: What was spent so far.
+        from_cache: Replies that had been paid for before.
+
+    Raises:
+        InvalidOption: A limit on cost, and no price to count by.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        *,
+        cache: ReplyCache | None = None,
+        limits: Limits | None = None,
+        price: Price | None = None,
+        concurrency: int = CONCURRENCY,
+    ) -> None:
+        self._model = model
+        self._cache = cache
+        self._places = asyncio.Semaphore(concurrency)
+        self._concurrency = concurrency
+        self._stopped: Missing | None = None
+        self.spending = Spending(limits or Limits(), price)
+        self.from_cache = 0
+
+    async def ask(self, question: Question) -> Reply:
+        """Return the model's reply.
+
+        Raises:
+            Unsendable: The model's API cannot express the context; nothing was sent.
+        """
+        if isinstance(self._model, RecordedModel):
+            return self._recorded(await self._complete(question))
+        if not isinstance(self._model, ProviderModel):
+            async with self._sending() as barred:
+                if barred is not None:
+                    return Reply(None, None, None, barred)
+                return self._counted(await self._complete(question))
+        request = self._model.request(
+            question.context, tools=question.tools, settings=question.settings
+        )
+        mark = self._model.request_hash(request, question.settings)
+        if (known := self._known(self._model, mark)) is not None:
+            return known
+        async with self._sending() as barred:
+            if barred is not None:
+                return Reply(None, None, None, barred)
+            raw = await self._model.send(request)
+            if isinstance(raw, Missing):
+                return self._counted(Reply(None, None, None, raw))
+            reply = self._model.read(raw)
+            if self._cache is not None and reply.turn is not None:
+                self._cache.put(mark, raw)
+            return self._counted(reply)
+
+    async def ask_all(self, questions: Iterable[Question]) -> AsyncIterator[tuple[int, Reply]]:
+        """Yield the number of each question, from 0, with its reply, as they come in.
+
+        No more questions are drawn from `questions` than are being asked.
+
+        Raises:
+            Unsendable: The model's API cannot express a context.
+        """
+        waiting: set[asyncio.Task[tuple[int, Reply]]] = set()
+        numbered = enumerate(questions)
+        try:
+            while True:
+                while len(waiting) < self._concurrency:
+                    following = next(numbered, None)
+                    if following is None:
+                        break
+                    waiting.add(asyncio.create_task(self._numbered(*following)))
+                if not waiting:
+                    return
+                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    yield task.result()
+        finally:
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+
+    async def close(self) -> None:
+        """Close the model's connections."""
+        if isinstance(self._model, ProviderModel):
+            await self._model.close()
+
+    async def _numbered(self, number: int, question: Question) -> tuple[int, Reply]:
+        return number, await self.ask(question)
+
+    def _known(self, model: ProviderModel, mark: str) -> Reply | None:
+        raw = None if self._cache is None else self._cache.get(mark)
+        if raw is None:
+            return None
+        return self._recorded(model.read(raw)._replace(cached=True))
+
+    def _recorded(self, reply: Reply) -> Reply:
+        self.from_cache += reply.cached
+        return reply._replace(usage=self.spending.priced(reply.usage))
+
+    async def _complete(self, question: Question) -> Reply:
+        return await self._model.complete(
+            question.context, tools=question.tools, settings=question.settings
+        )
+
+    @asynccontextmanager
+    async def _sending(self) -> AsyncIterator[Missing | None]:
+        """Wait for a place; give None, or why the call may not be sent."""
+        async with self._places:
+            yield self._stopped or self.spending.start()
+
+    def _counted(self, reply: Reply) -> Reply:
+        usage = self.spending.priced(reply.usage)
+        self.spending.finish(usage)
+        missing = reply.missing
+        if missing is not None and missing.is_final and self._stopped is None:
+            self._stopped = Missing("not_asked", f"stopped, as {missing.reason}")
+        return reply._replace(usage=usage)

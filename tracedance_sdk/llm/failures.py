@@ -1,0 +1,97 @@
+"""What a provider's SDK raised, as a reason why there is no answer."""
+
+from __future__ import annotations
+
+import re
+from types import ModuleType
+from typing import Any, Final
+
+from tracedance_sdk.llm.chat import Missing, MissingKind
+
+_TOO_LONG: Final = re.compile(
+    r"context[ _-]?(?:length|size|window)|prompt is too long|maximum context|too many tokens|"
+    r"input (?:is|length).{0,40}(?:too long|exceed)|exceeds? the (?:available )?context",
+    re.IGNORECASE,
+)
+_REFUSED: Final = re.compile(r"content[ _]?(?:policy|filter|management)|safety", re.IGNORECASE)
+_FINAL: Final = {
+    401: "the endpoint refuses the key",
+    402: "the account cannot pay",
+    403: "the endpoint refuses access",
+    404: "the endpoint does not know the model or the address",
+}
+_BAD_REQUEST: Final = (400, 413, 422)
+_LONGEST: Final = 300
+_LEAST_SECRET: Final = 6
+"""Shortest key that is masked in what a server sends, so as not to mask common words."""
+
+
+def missing_of(error: BaseException, sdk: ModuleType, *, secret: str | None) -> Missing | None:
+    """Return why there is no answer; None for an exception that is none of the endpoint's doing.
+
+    Args:
+        error: What was raised.
+        sdk: The package `openai` or `anthropic`.
+        secret: The key, to be masked in whatever the endpoint says.
+    """
+    if isinstance(error, (sdk.APITimeoutError, TimeoutError)):
+        return Missing("error", "no reply in time")
+    if isinstance(error, sdk.APIStatusError):
+        return _of_status(error, secret)
+    if isinstance(error, sdk.APIConnectionError):
+        cause = error.__cause__ or error
+        return Missing(
+            "error", f"no connection: {_line(f'{type(cause).__name__} {cause}', secret)}"
+        )
+    if isinstance(error, sdk.APIError):
+        return Missing("unparsable", _line(str(error), secret))
+    return None
+
+
+def masked(text: str, secret: str | None) -> str:
+    """Return text without the key."""
+    if secret is None or len(secret) < _LEAST_SECRET:
+        return text
+    return text.replace(secret, "[key]")
+
+
+def kind_of_message(code: str, message: str) -> MissingKind:
+    """Return what an error of a request means, by its code and words."""
+    told = f"{code} {message}"
+    if _TOO_LONG.search(told):
+        return "context_too_long"
+    return "refused" if _REFUSED.search(told) else "error"
+
+
+def _of_status(error: Any, secret: str | None) -> Missing:
+    status: int = error.status_code
+    code, message = _told(error)
+    said = _line(message, secret)
+    reason = f"HTTP {status}" + (f": {said}" if said else "")
+    if status in _FINAL:
+        return Missing("error", f"{_FINAL[status]} ({reason})", is_final=True)
+    if status == 429:
+        is_final = "insufficient_quota" in code or "billing" in code
+        return Missing("error", reason, is_final=is_final)
+    if status == 413:
+        return Missing("context_too_long", reason)
+    # Some local servers answer 500 to a context that is too long.
+    kind = kind_of_message(code, message)
+    if status not in _BAD_REQUEST and kind == "refused":
+        kind = "error"
+    return Missing(kind, reason)
+
+
+def _told(error: Any) -> tuple[str, str]:
+    """Return the code and the message in an error's body, in whatever shape it came."""
+    body = error.body
+    inner = body.get("error", body) if isinstance(body, dict) else body
+    if not isinstance(inner, dict):
+        return "", str(inner or "")
+    code = " ".join(str(inner[key]) for key in ("code", "type") if inner.get(key))
+    return code, str(inner.get("message") or "")
+
+
+def _line(text: str, secret: str | None) -> str:
+    line = " ".join(masked(text, secret).split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."

@@ -1,0 +1,79 @@
+"""How much may be spent: calls and dollars, counted before and after each call."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.llm.chat import Missing
+from tracedance_sdk.llm.prices import Price
+from tracedance_sdk.trace import Usage
+
+
+class Limits(NamedTuple):
+    """What a run may spend; None for no limit.
+
+    Attributes:
+        max_calls: Calls that are sent; replies from a cache are none.
+        max_cost_usd: No call is started once this is spent, calls under way counted at the mean
+            of those that are done. What was started is finished, so a little more may be spent.
+    """
+
+    max_calls: int | None = None
+    max_cost_usd: float | None = None
+
+
+class Spending:
+    """Counts what a run spends and says when to stop.
+
+    Args:
+        limits: What it may spend.
+        price: Of the model; None when not known.
+
+    Attributes:
+        sent: Calls so far.
+        cost_usd: What they cost, as far as that is known.
+        unpriced: Replies whose cost is not known.
+
+    Raises:
+        InvalidOption: A limit on cost, and no price to count by.
+    """
+
+    def __init__(self, limits: Limits, price: Price | None) -> None:
+        if limits.max_cost_usd is not None and price is None:
+            raise InvalidOption(
+                "the price of this model is not known, so its cost cannot be limited; "
+                "limit the calls instead, or give a table of prices"
+            )
+        self._limits = limits
+        self._price = price
+        self._priced = self._waiting = 0
+        self.sent = self.unpriced = 0
+        self.cost_usd = 0.0
+
+    def start(self) -> Missing | None:
+        """Count a call that is about to be sent; or return why it may not be."""
+        calls, cost = self._limits
+        if calls is not None and self.sent >= calls:
+            return Missing("not_asked", f"the limit of {calls:,} calls was reached")
+        mean = self.cost_usd / self._priced if self._priced else 0.0
+        if cost is not None and self.cost_usd + mean * self._waiting >= cost:
+            return Missing("not_asked", f"the limit of ${cost:,.2f} was reached")
+        self.sent += 1
+        self._waiting += 1
+        return None
+
+    def priced(self, usage: Usage | None) -> Usage | None:
+        """Return a reply's usage with its cost, where that is known and not yet in it."""
+        if usage is None or usage.cost_usd is not None or self._price is None:
+            return usage
+        return usage.model_copy(update={"cost_usd": self._price.cost(usage)})
+
+    def finish(self, usage: Usage | None) -> None:
+        """Count what a call that was started has cost."""
+        self._waiting -= 1
+        if usage is None or usage.cost_usd is None:
+            self.unpriced += 1
+            return
+        self._priced += 1
+        self.cost_usd += usage.cost_usd

@@ -1,0 +1,163 @@
+"""Where in a trace a model takes the next turn, and whether what it would be shown is whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, Literal, NamedTuple
+
+from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.formats import complete_tools, tool_table
+from tracedance_sdk.llm import Context, Settings
+from tracedance_sdk.trace import Note, ToolDefinition, Trace, Turn, assess, with_tools
+
+ToolLimit = Literal["recorded", "known", "inferred"]
+
+_ORIGINS: Final[tuple[ToolLimit, ...]] = ("recorded", "known", "inferred")
+_LACKING: Final = ("content_off", "result_missing", "result_truncated", "value_elsewhere")
+
+
+class DecisionPoint(NamedTuple):
+    """A place in a trace where a model takes the turn that was another's.
+
+    Attributes:
+        trace: The trace, its tools no weaker than was asked for.
+        turn: Index of the turn that is taken anew.
+    """
+
+    trace: Trace
+    turn: int
+
+    @property
+    def context(self) -> Context:
+        """What the model is shown."""
+        return Context.of(self.trace, self.turn)
+
+    @property
+    def tools_origin(self) -> ToolLimit | None:
+        """The weakest origin of its tools; None when it has none."""
+        origins = {tool.origin for tool in self.trace.tools}
+        return max(origins, key=_ORIGINS.index, default=None)
+
+
+class Exclusion(NamedTuple):
+    """A trace, or a place in one, that is not used.
+
+    Attributes:
+        trace_id: Of the trace.
+        turn: Index of the turn; None for the trace as a whole.
+        reason: In a few words that are the same for all of its kind.
+        detail: What exactly, in one line.
+    """
+
+    trace_id: str
+    turn: int | None
+    reason: str
+    detail: str = ""
+
+
+class Cut(NamedTuple):
+    """Where traces are cut. By default before the last turn that the model wrote.
+
+    Attributes:
+        turn: Before the turn with this index.
+        before_call: Before each turn that calls this tool.
+
+    Raises:
+        InvalidOption: Both are given; raised by `decision_points`.
+    """
+
+    turn: int | None = None
+    before_call: str | None = None
+
+
+def decision_points(
+    trace: Trace, cut: Cut | None = None, *, tools: ToolLimit = "inferred"
+) -> Iterator[DecisionPoint | Exclusion]:
+    """Yield the places of a trace where a model can take the turn, and why others cannot be used.
+
+    Args:
+        trace: The trace.
+        cut: Where.
+        tools: The weakest origin that the definitions of tools may have.
+
+    Raises:
+        InvalidOption: The cut says two things at once.
+    """
+    where = cut or Cut()
+    if where.turn is not None and where.before_call is not None:
+        raise InvalidOption("say where to cut once: at a turn, or before a call")
+    turns = _turns(trace, where)
+    if isinstance(turns, Exclusion):
+        yield turns
+        return
+    completed = complete_tools(trace, table=tool_table(), limit=tools)
+    allowed = _ORIGINS[: _ORIGINS.index(tools) + 1]
+    kept = [tool for tool in completed.tools if tool.origin in allowed]
+    limited = with_tools(completed, kept) if len(kept) < len(completed.tools) else completed
+    unread = _known_to_the_reader(trace)
+    for turn in turns:
+        why_not = _lacks_tools(limited, tools) or _lacks_content(trace, turn, unread)
+        if why_not is None:
+            yield DecisionPoint(limited, turn)
+        else:
+            yield Exclusion(trace.id, turn, *why_not)
+
+
+def recorded_settings(turn: Turn, settings: Settings) -> Settings:
+    """Return settings with the temperature and top_p that a recorded turn was sampled with."""
+    given = turn.settings or {}
+    found: dict[str, Any] = {
+        key: float(value)
+        for key in ("temperature", "top_p")
+        if isinstance(value := given.get(key), (int, float)) and not isinstance(value, bool)
+    }
+    return settings._replace(**found)
+
+
+def _turns(trace: Trace, cut: Cut) -> list[int] | Exclusion:
+    own = [turn for turn in trace.turns if turn.role == "assistant" and not turn.synthetic]
+    if cut.turn is not None:
+        if any(turn.index == cut.turn for turn in own):
+            return [cut.turn]
+        return Exclusion(trace.id, cut.turn, "no turn of the model's there")
+    if cut.before_call is not None:
+        found = [
+            turn.index for turn in own if any(call.name == cut.before_call for call in turn.calls)
+        ]
+        return found or Exclusion(trace.id, None, "no call of that tool")
+    return [own[-1].index] if own else Exclusion(trace.id, None, "no turn of the model's")
+
+
+def _lacks_tools(trace: Trace, limit: ToolLimit) -> tuple[str, str] | None:
+    """Return why the tools that the model would be offered are not those of the run."""
+    called = {call.name for call in trace.actions if call.bound_by != "synthetic"}
+    defined = {tool.name for tool in trace.tools}
+    # Where definitions were recorded, a tool without one may be made up by the model.
+    is_recorded = any(_is_recorded(tool) for tool in trace.tools)
+    lacking = sorted(called - defined)
+    if not lacking or (is_recorded and defined):
+        return None
+    return f"tools without {limit} definitions", ", ".join(lacking[:5])
+
+
+def _is_recorded(tool: ToolDefinition) -> bool:
+    return tool.origin == "recorded" and (
+        tool.parameters is not None or tool.description is not None
+    )
+
+
+def _lacks_content(trace: Trace, turn: int, unread: list[Note]) -> tuple[str, str] | None:
+    """Return what the recorded model saw before a turn and the trace does not hold."""
+    start = trace.model_copy(update={"turns": trace.turns[: turn + 1]})
+    fidelity = assess(start, notes=unread).fidelity
+    if "next_turn" in fidelity.fit_for:
+        return None
+    kinds = [note for note in fidelity.notes if note.kind in _LACKING]
+    reason = f"incomplete: {kinds[0].kind}" if kinds else "incomplete"
+    return reason, "; ".join(f"{n.kind} x{n.count} {', '.join(n.places)}".strip() for n in kinds)
+
+
+def _known_to_the_reader(trace: Trace) -> list[Note]:
+    """Return the notes that a look at the trace alone would not give."""
+    seen = assess(trace).fidelity
+    return [note for note in trace.fidelity.notes if seen.count(note.kind) < note.count]
