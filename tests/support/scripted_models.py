@@ -119,7 +119,7 @@ def scripted_models(script: Callable[[Request, int], Answer]) -> Iterator[Script
             """Say nothing of clients that went away."""
 
     server = Server(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield ScriptedModels(f"http://127.0.0.1:{server.server_port}", requests, most)

@@ -14,6 +14,7 @@ _TOO_LONG: Final = re.compile(
     re.IGNORECASE,
 )
 _REFUSED: Final = re.compile(r"content[ _]?(?:policy|filter|management)|safety", re.IGNORECASE)
+_USED_UP: Final = re.compile(r"insufficient_quota|billing_hard_limit|credit balance is too low")
 _FINAL: Final = {
     401: "the endpoint refuses the key",
     402: "the account cannot pay",
@@ -55,8 +56,19 @@ def masked(text: str, secret: str | None) -> str:
     return text.replace(secret, "[key]")
 
 
-def kind_of_message(code: str, message: str) -> MissingKind:
-    """Return what an error of a request means, by its code and words."""
+def is_used_up(text: str) -> bool:
+    """Whether an error says that the account has no quota or money left."""
+    return _USED_UP.search(text) is not None
+
+
+def told_error(error: dict[str, Any], *, secret: str | None) -> Missing:
+    """Return what an error means that stands in the body of a reply."""
+    code, message = _told_in(error)
+    reason = _line(f"{code}: {message}" if code else message, secret)
+    return Missing(_kind(code, message), reason, is_final=is_used_up(code))
+
+
+def _kind(code: str, message: str) -> MissingKind:
     told = f"{code} {message}"
     if _TOO_LONG.search(told):
         return "context_too_long"
@@ -71,12 +83,13 @@ def _of_status(error: Any, secret: str | None) -> Missing:
     if status in _FINAL:
         return Missing("error", f"{_FINAL[status]} ({reason})", is_final=True)
     if status == 429:
-        is_final = "insufficient_quota" in code or "billing" in code
-        return Missing("error", reason, is_final=is_final)
+        return Missing("error", reason, is_final=is_used_up(f"{code} {message}"))
     if status == 413:
         return Missing("context_too_long", reason)
+    if is_used_up(f"{code} {message}"):
+        return Missing("error", reason, is_final=True)
     # Some local servers answer 500 to a context that is too long.
-    kind = kind_of_message(code, message)
+    kind = _kind(code, message)
     if status not in _BAD_REQUEST and kind == "refused":
         kind = "error"
     return Missing(kind, reason)
@@ -86,10 +99,12 @@ def _told(error: Any) -> tuple[str, str]:
     """Return the code and the message in an error's body, in whatever shape it came."""
     body = error.body
     inner = body.get("error", body) if isinstance(body, dict) else body
-    if not isinstance(inner, dict):
-        return "", str(inner or "")
-    code = " ".join(str(inner[key]) for key in ("code", "type") if inner.get(key))
-    return code, str(inner.get("message") or "")
+    return _told_in(inner) if isinstance(inner, dict) else ("", str(inner or ""))
+
+
+def _told_in(error: dict[str, Any]) -> tuple[str, str]:
+    code = " ".join(str(error[key]) for key in ("code", "type") if error.get(key))
+    return code, str(error.get("message") or "")
 
 
 def _line(text: str, secret: str | None) -> str:

@@ -12,7 +12,6 @@ from tracedance_sdk.formats import (
     turn_from_responses,
 )
 from tracedance_sdk.llm.chat import Context, Missing, Settings
-from tracedance_sdk.llm.failures import kind_of_message
 from tracedance_sdk.llm.provider_model import ProviderModel
 from tracedance_sdk.trace import Json, ToolDefinition, Turn
 
@@ -70,10 +69,6 @@ class OpenAIResponsesModel(ProviderModel):
         return turn_from_responses(body)
 
     def _missing(self, turn: Turn, body: dict[str, Any]) -> Missing | None:  # noqa: ARG002 - the body tells more
-        error = body.get("error")
-        if isinstance(error, dict):
-            code, message = str(error.get("code") or ""), str(error.get("message") or "")
-            return Missing(kind_of_message(code, message), f"{code}: {message}"[:300])
         status = body.get("status")
         if status in (None, "completed"):
             return None

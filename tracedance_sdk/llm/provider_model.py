@@ -16,7 +16,7 @@ import orjson
 from tracedance_sdk.errors import InvalidJSON, InvalidTrace, MissingDependency
 from tracedance_sdk.llm.chat import Context, Missing, Reply, Settings
 from tracedance_sdk.llm.endpoints import Endpoint, key_of
-from tracedance_sdk.llm.failures import masked, missing_of
+from tracedance_sdk.llm.failures import is_used_up, masked, missing_of, told_error
 from tracedance_sdk.trace import UNKNOWN, Json, ToolDefinition, Turn, parse_json
 
 TIMEOUT_S: Final = 600.0
@@ -124,11 +124,14 @@ class ProviderModel(ABC):
 
     def read(self, raw: Json) -> Reply:
         """Return what a body says: an answer, or a turn that is none with the reason."""
+        body = raw if isinstance(raw, dict) else {}
+        if isinstance(body.get("error"), dict):
+            # Proxies, and failed responses, report errors in the body of a success.
+            return Reply(None, None, raw, told_error(body["error"], secret=self._key))
         try:
             turn = self._turn(raw)
         except InvalidTrace as error:
             return Reply(None, None, raw, Missing("unparsable", str(error)))
-        body = raw if isinstance(raw, dict) else {}
         return Reply(turn, turn.usage, raw, self._missing(turn, body) or _lacks(turn))
 
     async def complete(
@@ -155,15 +158,14 @@ class ProviderModel(ABC):
         options: dict[str, Any] = {}
         if self.endpoint.is_loopback:
             # Neither a proxy nor a redirect may take a local call off this machine.
-            options["http_client"] = sdk.DefaultAsyncHttpxClient(
-                trust_env=False, follow_redirects=False
-            )
+            options = {"trust_env": False, "follow_redirects": False}
+        client = sdk.DefaultAsyncHttpxClient(event_hooks={"response": [_stop_hopeless]}, **options)
         return getattr(sdk, kind)(
             api_key=self._key or _NO_KEY,
             base_url=self.endpoint.base_url,
             timeout=self._timeout_s,
             max_retries=self._retries,
-            **options,
+            http_client=client,
         )
 
     def _body(self, text: str) -> Json | Missing:
@@ -171,6 +173,14 @@ class ProviderModel(ABC):
             return parse_json(masked(text, self._key).encode(), where="reply")
         except InvalidJSON as error:
             return Missing("unparsable", str(error))
+
+
+async def _stop_hopeless(response: Any) -> None:
+    """Tell the SDK not to try again when an account is used up, which no waiting mends."""
+    if response.status_code == 429:
+        await response.aread()
+        if is_used_up(response.text):
+            response.headers["x-should-retry"] = "false"
 
 
 def _lacks(turn: Turn) -> Missing | None:
