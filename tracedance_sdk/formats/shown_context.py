@@ -209,6 +209,8 @@ def _call(call: Call, ids: _Ids, where: str) -> ShownCall:
     what = f"{where}: the call of {shown(call.name)}"
     if call.result is None:
         raise Unsendable(f"{what} has no recorded result", kind="result missing")
+    if isinstance(call.arguments, dict) and blob_digest(call.arguments) is not None:
+        raise Unsendable(f"{what} has arguments that are kept elsewhere", kind="content elsewhere")
     if not isinstance(call.arguments, dict):
         if call.arguments is UNKNOWN and call.raw_arguments is None:
             raise Unsendable(f"{what} has no recorded arguments", kind="arguments missing")
