@@ -1,0 +1,355 @@
+"""Asking a model many things: limits, concurrency, the cache, recorded replies, keys."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.llm.contexts import CONTEXT, TOOLS
+from tests.support.scripted_models import APIS, Answer, ScriptedModels, saying, scripted_models
+from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.llm import (
+    Asker,
+    Context,
+    Limits,
+    Price,
+    Question,
+    Reply,
+    ReplyCache,
+    Settings,
+    chat_model,
+)
+from tracedance_sdk.trace import ToolDefinition, Turn, Usage
+
+PRICE = Price(1000.0, 10_000.0)
+"""Of the scripted usage, 100 and 10 tokens: 20 cents a reply."""
+
+
+def questions(number: int) -> list[Question]:
+    return [Question(CONTEXT, TOOLS, Settings(sample=sample)) for sample in range(number)]
+
+
+def ask(server: ScriptedModels, number: int, *, api: str = "openai", **options: Any) -> list[Reply]:
+    return ask_all(server, number, api=api, **options)[0]
+
+
+def ask_all(
+    server: ScriptedModels, number: int, *, api: str = "openai", **options: Any
+) -> tuple[list[Reply], Asker]:
+    model = chat_model(server.name(api), timeout_s=5, retries=0)
+    asker = Asker(model, **options)
+
+    async def work() -> list[Reply]:
+        found = {n: reply async for n, reply in asker.ask_all(questions(number))}
+        await asker.close()
+        return [found[n] for n in range(number)]
+
+    return asyncio.run(work()), asker
+
+
+def kinds(replies: list[Reply]) -> list[str | None]:
+    return [reply.missing and reply.missing.kind for reply in replies]
+
+
+def test_no_more_calls_are_under_way_than_allowed() -> None:
+    with scripted_models(lambda *_: Answer(saying("openai"), delay_s=0.05)) as server:
+        replies = ask(server, 12, concurrency=3)
+    assert kinds(replies) == [None] * 12
+    assert server.most_at_once == [3]
+
+
+def test_a_limit_on_calls_leaves_the_rest_unasked() -> None:
+    with scripted_models(lambda *_: Answer(saying("openai"))) as server:
+        replies, asker = ask_all(server, 5, concurrency=1, limits=Limits(max_calls=2))
+    assert kinds(replies) == [None, None, "not_asked", "not_asked", "not_asked"]
+    assert (len(server.requests), asker.spending.sent) == (2, 2)
+    assert str(replies[-1].missing) == "not_asked: the limit of 2 calls was reached"
+
+
+def test_a_limit_on_cost_ends_when_it_is_spent() -> None:
+    with scripted_models(lambda *_: Answer(saying("openai"))) as server:
+        limits = Limits(max_cost_usd=0.5)
+        replies, asker = ask_all(server, 5, concurrency=1, limits=limits, price=PRICE)
+    assert kinds(replies) == [None, None, None, "not_asked", "not_asked"]
+    assert asker.spending.cost_usd == pytest.approx(0.6)
+    assert replies[0].usage == Usage.model_validate(
+        {"input_tokens": 100, "output_tokens": 10, "cost_usd": 0.2, "total_tokens": 110}
+    )
+
+
+def test_calls_under_way_count_towards_the_limit_on_cost() -> None:
+    with scripted_models(
+        lambda _, n: Answer(saying("openai"), delay_s=0.0 if n < 1 else 0.2)
+    ) as server:
+        limits = Limits(max_cost_usd=1.0)
+        replies = ask(server, 40, concurrency=20, limits=limits, price=PRICE)
+    # The first twenty start before any cost is known.
+    assert kinds(replies).count(None) == 20
+
+
+def test_a_limit_on_cost_needs_a_price() -> None:
+    model = chat_model("openai:local@http://127.0.0.1:1/v1")
+    with pytest.raises(InvalidOption, match="price of this model is not known"):
+        Asker(model, limits=Limits(max_cost_usd=1))
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_refused_key_stops_the_run(api: str) -> None:
+    with scripted_models(lambda *_: Answer({"error": {}}, status=401)) as server:
+        replies = ask(server, 9, api=api, concurrency=2)
+    assert kinds(replies)[0] == "error"
+    assert kinds(replies)[3:] == ["not_asked"] * 6
+    assert len(server.requests) <= 3
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_what_was_paid_for_is_not_paid_for_again(api: str, tmp_path: Path) -> None:
+    with scripted_models(lambda _, n: Answer(saying(api, f"reply {n}"))) as server:
+        cache = ReplyCache(tmp_path, server.name(api))
+        first, _ = ask_all(server, 4, api=api, cache=cache)
+        again, asker = ask_all(server, 6, api=api, cache=cache)
+    assert len(server.requests) == 6
+    assert [reply.turn for reply in again[:4]] == [reply.turn for reply in first]
+    assert [reply.cached for reply in again] == [True] * 4 + [False] * 2
+    assert (asker.from_cache, asker.spending.sent) == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_kept"),
+    [
+        (Answer(saying("openai", None)), True),
+        (Answer(saying("openai", "So", end="length")), True),
+        (Answer({"error": {"message": "busy"}}, status=500), False),
+        (Answer(b"<html>"), False),
+        (Answer({"error": {"message": "busy"}}), False),
+    ],
+    ids=["empty", "cut off", "500", "no JSON", "error as a success"],
+)
+def test_errors_are_asked_again_and_replies_are_not(
+    answer: Answer, is_kept: bool, tmp_path: Path
+) -> None:
+    with scripted_models(lambda *_: answer) as server:
+        cache = ReplyCache(tmp_path, server.name("openai"))
+        first = kinds(ask(server, 1, cache=cache))
+        assert kinds(ask(server, 1, cache=cache)) == first
+    assert len(server.requests) == (1 if is_kept else 2)
+
+
+def test_other_settings_or_another_model_are_other_requests(tmp_path: Path) -> None:
+    model = chat_model("openai:a@http://127.0.0.1:1/v1")
+    other = chat_model("openai:b@http://127.0.0.1:1/v1")
+    marks = set()
+    for each, settings in [
+        (model, Settings()),
+        (model, Settings(sample=1)),
+        (model, Settings(temperature=0.5)),
+        (model, Settings(max_output_tokens=9)),
+        (other, Settings()),
+    ]:
+        request = each.request(CONTEXT, tools=TOOLS, settings=settings)  # type: ignore[union-attr]  # no recorded model
+        marks.add(each.request_hash(request, settings))  # type: ignore[union-attr]  # no recorded model
+    assert len(marks) == 5
+
+
+def test_a_damaged_reply_is_asked_for_again_and_replaced(tmp_path: Path) -> None:
+    with scripted_models(lambda *_: Answer(saying("openai"))) as server:
+        cache = ReplyCache(tmp_path, server.name("openai"))
+        ask(server, 1, cache=cache)
+        (path,) = cache.folder.glob("??/*.json")
+        path.write_bytes(path.read_bytes()[:20])
+        assert not ask(server, 1, cache=cache)[0].cached
+        assert ask(server, 1, cache=cache)[0].cached
+    assert len(server.requests) == 2
+
+
+def test_the_first_of_two_replies_stays(tmp_path: Path) -> None:
+    cache = ReplyCache(tmp_path, "openai:x")
+    mark = "ab" * 32
+    cache.put(mark, {"n": 1})
+    ReplyCache(tmp_path, "openai:x").put(mark, {"n": 2})
+    assert cache.get(mark) == {"n": 1}
+    assert [path.name for path in cache.folder.rglob("*.tmp")] == []
+
+
+def test_recorded_replies_are_those_of_the_very_requests(tmp_path: Path) -> None:
+    with scripted_models(lambda _, n: Answer(saying("openai", f"reply {n}"))) as server:
+        ask(server, 2, cache=ReplyCache(tmp_path, server.name("openai")), concurrency=1)
+    moved = tmp_path.rename(tmp_path.with_name("moved"))
+    model = chat_model(f"recorded:{moved}")
+    assert model.name == server.name("openai")
+
+    async def work(*asked: Question) -> list[Reply]:
+        return [await model.complete(q.context, tools=q.tools, settings=q.settings) for q in asked]
+
+    replies = asyncio.run(work(*questions(3)))
+    assert [reply.turn and reply.turn.text for reply in replies] == ["reply 0", "reply 1", None]
+    assert replies[2].missing is not None
+    assert replies[2].missing.reason.startswith("no reply to request ")
+
+
+@pytest.mark.parametrize(
+    ("name", "offline", "wrong"),
+    [
+        ("gpt-x", False, "unknown provider 'gpt-x'"),
+        ("mistral:x", False, "unknown provider 'mistral'"),
+        ("openai:", False, "names no model"),
+        ("openai:x", False, "needs a key: set the variable OPENAI_API_KEY"),
+        ("openai-responses:x", False, "set the variable OPENAI_API_KEY"),
+        ("anthropic:x", False, "set the variable ANTHROPIC_API_KEY"),
+        ("openai:x@https://models.example/v1", False, "set the variable OPENAI_API_KEY"),
+        ("openai:x@https://models.example/v1", True, "not on this machine"),
+        ("anthropic:x", True, "not on this machine"),
+        ("openai:x@http://127.0.0.1.example/v1", True, "not on this machine"),
+        ("openai:x@http://", False, "names no host"),
+        ("openai:x@http://[::1", False, "cannot be read"),
+        ("openai:x@http://me:secret@127.0.0.1/v1", False, "holds more than a place"),
+        ("openai:x@http://127.0.0.1/v1?key=secret", False, "holds more than a place"),
+        ("recorded:", False, "names no folder"),
+        ("recorded:nowhere", False, "is no folder with recorded replies"),
+    ],
+)
+def test_a_name_that_cannot_be_used_is_told_in_one_line(
+    name: str, offline: bool, wrong: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in (*KEYS, "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(variable, raising=False)
+    with pytest.raises((InvalidOption, OSError)) as caught:
+        chat_model(name, offline=offline)
+    assert wrong in str(caught.value)
+    assert "secret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
+PLANTED = "sk-planted-9876543210"
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_key_is_nowhere_but_in_the_request(
+    api: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    for variable in KEYS:
+        monkeypatch.setenv(variable, PLANTED)
+    caplog.set_level(logging.DEBUG)
+    told = Answer({"error": {"message": f"Bad key {PLANTED}"}}, status=400)
+    script = [Answer(saying(api, f"I saw {PLANTED}.")), told, Answer(f"<{PLANTED}>".encode())]
+    with scripted_models(lambda _, n: script[n]) as server:
+        cache = ReplyCache(tmp_path, server.name(api))
+        replies = ask(server, 3, api=api, cache=cache, concurrency=1)
+    assert kinds(replies) == [None, "error", "unparsable"]
+    assert all(PLANTED in json.dumps(request.headers) for request in server.requests)
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*.json"))
+    assert b"I saw [key]." in kept
+    out, err = capfd.readouterr()
+    for place in (kept.decode(), repr(replies), caplog.text, out, err):
+        assert PLANTED not in place
+
+
+class Parrot:
+    """A model of somebody else's."""
+
+    name = "parrot"
+
+    async def complete(self, context: Context, *, tools: Any, settings: Settings) -> Reply:
+        return Reply(context.turns[0], Usage(input_tokens=1, output_tokens=1), None)
+
+
+def test_any_object_that_completes_is_a_model() -> None:
+    asker = Asker(Parrot(), limits=Limits(max_calls=1))
+    question = Question(CONTEXT, TOOLS)
+    first, second = (asyncio.run(asker.ask(question)) for _ in range(2))
+    assert isinstance(first.turn, Turn)
+    assert kinds([first, second]) == [None, "not_asked"]
+
+
+SHARING = """
+import asyncio, sys
+from pathlib import Path
+from tests.llm.contexts import CONTEXT, TOOLS
+from tracedance_sdk.llm import Asker, Question, ReplyCache, Settings, chat_model
+
+name, folder = sys.argv[1:]
+asker = Asker(chat_model(name, retries=0), cache=ReplyCache(folder, name), concurrency=2)
+
+async def work():
+    asked = (Question(CONTEXT, TOOLS, Settings(sample=n)) for n in range(30))
+    print(sorted([(n, reply.turn.text) async for n, reply in asker.ask_all(asked)]))
+    await asker.close()
+
+asyncio.run(work())
+"""
+
+
+def _process(server: ScriptedModels, folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", SHARING, server.name("openai"), str(folder)],
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "PYTHONPATH": "."},
+        text=True,
+    )
+
+
+def test_two_processes_share_a_cache_and_a_killed_one_loses_nothing(tmp_path: Path) -> None:
+    with scripted_models(lambda *_: Answer(saying("openai", "same"), delay_s=0.02)) as server:
+        killed = _process(server, tmp_path)
+        while len(server.requests) < 8:
+            assert killed.poll() is None
+        killed.kill()
+        killed.communicate()
+        kept = len(list(tmp_path.rglob("??/*.json")))
+        before = len(server.requests)
+        assert before - 2 <= kept + 2
+        pair = [_process(server, tmp_path) for _ in range(2)]
+        printed = [process.communicate(timeout=60)[0] for process in pair]
+        assert printed[0] == printed[1] != ""
+        paid = len(server.requests)
+        last = _process(server, tmp_path)
+        assert last.communicate(timeout=60)[0] == printed[0]
+    assert len(server.requests) == paid
+    assert paid - before >= 30 - kept
+    assert len(list(tmp_path.rglob("??/*.json"))) == 30
+
+
+def test_a_question_is_drawn_only_when_there_is_a_place_for_it() -> None:
+    drawn = [0]
+
+    def endless() -> Any:
+        while True:
+            drawn[0] += 1
+            yield Question(CONTEXT, (), Settings(sample=drawn[0]))
+
+    async def work() -> None:
+        asker = Asker(Parrot(), concurrency=2)
+        replies = asker.ask_all(endless())
+        for _ in range(5):
+            await anext(replies)
+        await replies.aclose()  # type: ignore[attr-defined]  # an async generator
+
+    asyncio.run(work())
+    assert drawn[0] <= 7
+
+
+def test_tools_may_be_none() -> None:
+    with scripted_models(lambda *_: Answer(saying("openai"))) as server:
+        model = chat_model(server.name("openai"))
+
+        async def work(tools: tuple[ToolDefinition, ...]) -> Reply:
+            reply = await model.complete(CONTEXT, tools=tools, settings=Settings())
+            await model.close()  # type: ignore[union-attr]  # no recorded model
+            return reply
+
+        assert asyncio.run(work(())).missing is None
+    assert "tools" not in server.requests[0].body
