@@ -73,6 +73,15 @@ def rows(out: Path, grader: str = "next_turn") -> list[Any]:
     return [row for row in read_results(out).rows if row.grader == grader]
 
 
+PRICES = """\
+format: tracedance.prices
+version: 1
+models:
+  gpt-x: {input: 1000, output: 10000}
+"""
+PLANTED = "sk-planted-1357902468"
+
+
 def ask(server: ScriptedModels, api: str, source: Path, *options: str) -> int:
     out = source.parent / "out"
     model = server.name(api)
@@ -123,3 +132,147 @@ def test_a_second_run_sends_nothing_and_finds_the_same(source: Path, tmp_path: P
     assert len(server.requests) == 3
     assert (tmp_path / "out" / "rows.jsonl").read_bytes() == first
     assert read_results(tmp_path / "out").manifest["calls"] == {"sent": 0, "from_cache": 3}
+
+
+def test_every_reply_is_one_row_whatever_became_of_it(
+    source: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", PLANTED)
+    script = [
+        Answer(saying("openai", "Fine.")),
+        Answer(saying("openai", None)),
+        Answer(saying("openai", "So", end="length")),
+        Answer(saying("openai", None, refusal=f"No {PLANTED}.")),
+        Answer(saying("openai", None, ("book_room", "{"))),
+        Answer({"error": {"message": f"down {PLANTED}"}}, status=500),
+        Answer({"error": {"code": "context_length_exceeded", "message": "no"}}, status=400),
+    ]
+    spec = tmp_path / "task.yaml"
+    spec.write_text(SPEC)
+    options = ("--samples", "8", "--concurrency", "1", "--retries", "0", "--max-calls", "7")
+    with scripted_models(lambda _, n: script[n]) as server:
+        assert ask(server, "openai", source, *options, "--spec", str(spec)) == 1
+    kinds = [(row.sample, (row.model_extra or {}).get("missing")) for row in rows(tmp_path / "out")]
+    assert kinds == list(
+        enumerate(
+            [
+                None,
+                "empty",
+                "cut_off",
+                "refused",
+                "unparsable",
+                "error",
+                "context_too_long",
+                "not_asked",
+            ]
+        )
+    )
+    checks = rows(tmp_path / "out", "spec:book-it")
+    assert [(row.verdict and str(row.verdict), row.score) for row in checks] == [
+        ("fail", 0.0),
+        *[(None, None)] * 7,
+    ]
+    assert checks[1].missing_reason.startswith("no answer: empty")
+    manifest = read_results(tmp_path / "out").manifest
+    assert (manifest["answers"], sum(manifest["missing"].values())) == (1, 7)
+    printed = capsys.readouterr()
+    assert "missing: refused" in printed.out
+    files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) > 5
+    assert not [data for data in files if PLANTED.encode() in data]
+    assert PLANTED not in printed.out + printed.err
+
+
+def test_a_missing_reply_alone_exits_with_3(source: Path) -> None:
+    with scripted_models(lambda *_: Answer(saying("openai", None))) as server:
+        assert ask(server, "openai", source) == 3
+
+
+def test_seeds_go_with_the_samples_and_recorded_settings_with_the_turn(
+    source: Path, tmp_path: Path
+) -> None:
+    with scripted_models(lambda *_: Answer(saying("openai"))) as server:
+        options = ("--samples", "2", "--seed", "7", "--max-tokens", "50", "--temperature", "0.5")
+        assert ask(server, "openai", source, *options, "--concurrency", "1") == 0
+    asked = [request.body for request in server.requests]
+    assert [(body["seed"], body["max_tokens"], body["temperature"]) for body in asked] == [
+        (7, 50, 0.5),
+        (8, 50, 0.5),
+    ]
+    assert read_results(tmp_path / "out").manifest["seed"] == 7
+
+
+def test_the_cost_is_counted_and_limited_by_a_table_of_prices(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(PRICES)
+    options = ("--samples", "5", "--concurrency", "1", "--prices", str(prices), "--json")
+    with scripted_models(lambda *_: Answer(saying("openai"))) as server:
+        assert ask(server, "openai", source, *options, "--max-cost", "0.3") == 3
+    told = json.loads(capsys.readouterr().out)
+    assert (told["cost_usd"], told["missing"]) == (0.4, {"not_asked": 3})
+    assert (told["format"], told["exit_code"]) == ("tracedance.next_turn", 3)
+
+
+def test_recorded_replies_give_the_same_rows(source: Path, tmp_path: Path) -> None:
+    with scripted_models(lambda *_: Answer(saying("anthropic"))) as server:
+        assert ask(server, "anthropic", source) == 0
+    out = tmp_path / "again"
+    model = f"recorded:{tmp_path / 'out.replies'}"
+    assert run(["next-turn", str(source), "--model", model, "--out", str(out), "--offline"]) == 0
+    assert (out / "rows.jsonl").read_bytes() == (tmp_path / "out" / "rows.jsonl").read_bytes()
+
+
+LOCAL = "openai:x@http://127.0.0.1:9/v1"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--model", LOCAL, "--turn", "5", "--before-call", "look"), "say where to cut once"),
+        (("--model", LOCAL, "--turn", "99"), "left out: no turn of the model's there (1)"),
+        (("--model", LOCAL, "--turn", "0"), "left out: no turn of the model's there (1)"),
+        (("--model", LOCAL, "--before-call", "fly"), "left out: no call of that tool (1)"),
+        (("--model", LOCAL, "--max-cost", "1"), "the price of this model is not known"),
+        (("--model", LOCAL, "--as-recorded", "--temperature", "1"), "either --as-recorded"),
+        (("--model", LOCAL, "--spec", "nowhere.yaml"), "nowhere.yaml"),
+        (("--model", LOCAL, "--prices", "nowhere.yaml"), "nowhere.yaml"),
+        (("--model", "openai:x@https://a.example/v1", "--offline"), "not on this machine"),
+        (("--model", "hal:9000"), "unknown provider 'hal'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_wrong_use_is_one_line_and_writes_nothing(
+    options: tuple[str, ...], told: str, source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = source.parent / "out"
+    assert run(["next-turn", str(source), "--out", str(out), *options]) == 2
+    err = capsys.readouterr().err
+    assert told in err
+    assert err.count("\n") == 1
+    assert not out.exists()
+
+
+def test_a_folder_with_other_things_is_not_written_to(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["next-turn", str(source), "--model", LOCAL, "--out", str(tmp_path)]
+    assert run(command) == 2
+    assert "no part of a result set" in capsys.readouterr().err
+
+
+def test_a_store_is_read_and_an_unreadable_file_is_told(source: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    assert run(["import", str(source), "--store", str(store)]) == 0
+    broken = tmp_path / "broken.json"
+    broken.write_text('{"messages": [{"role": "king"}]}')
+    with scripted_models(lambda *_: Answer(saying("openai"))) as server:
+        out = str(tmp_path / "out")
+        command = ["next-turn", str(store), "--model", server.name("openai"), "--out", out]
+        assert run([*command, "--where", "turns > 1"]) == 0
+        assert run([*command, str(broken)]) == 3
+    assert len(rows(tmp_path / "out")) == 1

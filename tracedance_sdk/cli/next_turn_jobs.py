@@ -21,7 +21,9 @@ from tracedance_sdk.grading import (
 )
 from tracedance_sdk.llm import (
     Asker,
+    Endpoint,
     Limits,
+    Price,
     ProviderModel,
     RecordedModel,
     ReplyCache,
@@ -144,10 +146,16 @@ def _open(plan: NextTurnPlan) -> _Tools:
         model,
         cache=cache,
         limits=Limits(plan.max_calls, plan.max_cost),
-        price=price_table(plan.prices).of(provider.endpoint.model),
+        price=_price(plan, provider.endpoint),
         concurrency=plan.concurrency,
     )
     return _Tools(model, asker, spec)
+
+
+def _price(plan: NextTurnPlan, endpoint: Endpoint) -> Price | None:
+    """Return what tokens cost there: the packaged table is of the providers' own addresses."""
+    table = price_table(plan.prices)
+    return table.of(endpoint.model) if endpoint.is_official or plan.prices else None
 
 
 def _sorted_out(
