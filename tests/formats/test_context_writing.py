@@ -313,3 +313,11 @@ def test_a_list_that_only_looks_like_blocks_is_a_value() -> None:
     assert chat_request(held(flights))["messages"][-1]["content"] == json.dumps(
         flights, separators=(",", ":")
     )
+
+
+def test_an_opening_stands_before_the_assistant_where_the_api_wants_the_user_first() -> None:
+    context = numbered(turn("assistant", "How can I help?"), turn("user", "b"))
+    messages = anthropic_request(context, opening="(call begins)")["messages"]
+    assert messages[0] == {"role": "user", "content": "(call begins)"}
+    assert len(messages) == 3
+    assert len(anthropic_request([turn("user", "a")], opening="(call begins)")["messages"]) == 1

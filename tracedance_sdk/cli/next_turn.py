@@ -75,6 +75,11 @@ _MOST_PROBLEMS: Final = 20
     "--as-recorded", is_flag=True, help="Take temperature and top_p from the recorded turn."
 )
 @click.option(
+    "--opening",
+    metavar="TEXT",
+    help="Put this before contexts that begin with the assistant, where the API takes none such.",
+)
+@click.option(
     "--cache",
     type=click.Path(path_type=Path),
     metavar="DIR",

@@ -64,6 +64,7 @@ class NextTurnPlan(NamedTuple):
     max_tokens: int = 32_768
     temperature: float | None = None
     as_recorded: bool = False
+    opening: str | None = None
     cache: Path | None = None
     max_calls: int | None = None
     max_cost: float | None = None
@@ -76,7 +77,11 @@ class NextTurnPlan(NamedTuple):
     @property
     def sampling(self) -> Sampling:
         """How often and how each turn is taken."""
-        settings = Settings(max_output_tokens=self.max_tokens, temperature=self.temperature)
+        settings = Settings(
+            max_output_tokens=self.max_tokens,
+            temperature=self.temperature,
+            opening=self.opening,
+        )
         return Sampling(self.samples, self.seed, settings, self.as_recorded)
 
 

@@ -33,6 +33,7 @@ def anthropic_request(
     *,
     system_prompt: str | None = None,
     tools: Sequence[ToolDefinition] = (),
+    opening: str | None = None,
 ) -> dict[str, Any]:
     """Return ``messages``, and ``system`` and ``tools`` where there are any, of a request.
 
@@ -44,6 +45,8 @@ def anthropic_request(
         turns: What the model saw; see `Trace.before`.
         system_prompt: Becomes the start of ``system``.
         tools: Their schemas are sent unchanged.
+        opening: What the user is made to say first where the context begins with the assistant,
+            which the API does not take; None refuses such contexts.
 
     Raises:
         Unsendable: The API cannot express the context.
@@ -64,6 +67,8 @@ def anthropic_request(
     found = shown_turns(turns, MESSAGES, system_prompt=system_prompt)
     start = next(place for place, turn in enumerate(found) if turn.role != "system")
     messages = _joined(found[start:])
+    if messages[0]["role"] != "user" and opening:
+        messages.insert(0, {"role": "user", "content": [{"type": "text", "text": opening}]})
     if messages[0]["role"] != "user":
         raise Unsendable(
             f"{MESSAGES.name} takes no context that begins with the assistant",

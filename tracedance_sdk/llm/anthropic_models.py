@@ -28,7 +28,12 @@ class AnthropicModel(ProviderModel):
         self, context: Context, *, tools: Sequence[ToolDefinition], settings: Settings
     ) -> dict[str, Any]:
         """Return the body to be sent; see `ProviderModel.request`."""
-        body = anthropic_request(context.turns, system_prompt=context.system_prompt, tools=tools)
+        body = anthropic_request(
+            context.turns,
+            system_prompt=context.system_prompt,
+            tools=tools,
+            opening=settings.opening,
+        )
         body |= {"model": self.endpoint.model, "max_tokens": settings.max_output_tokens}
         found = {"temperature": settings.temperature, "top_p": settings.top_p}
         return body | {key: value for key, value in found.items() if value is not None}

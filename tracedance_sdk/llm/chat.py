@@ -55,6 +55,8 @@ class Settings(NamedTuple):
         temperature: None leaves it to the provider.
         top_p: None leaves it to the provider.
         seed: Sent where the API has one (chat completions).
+        opening: What the user is made to say first where the API takes no context that begins
+            with the assistant (Anthropic's); None refuses such contexts.
         sample: Which repetition, from 0. It is not sent, but tells requests apart that are equal
             otherwise, so that each has a reply of its own in a cache.
     """
@@ -63,6 +65,7 @@ class Settings(NamedTuple):
     temperature: float | None = None
     top_p: float | None = None
     seed: int | None = None
+    opening: str | None = None
     sample: int = 0
 
 
