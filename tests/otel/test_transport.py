@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import gc
 import gzip
 import io
 import json
@@ -37,9 +38,20 @@ CALLED = [{"role": "assistant", "parts": [CALL], "finish_reason": "tool_call"}]
 
 @pytest.fixture(scope="module")
 def spans() -> list[ReadableSpan]:
-    """Spans of a small run, recorded by the OpenTelemetry SDK."""
+    """Spans of a small run, recorded by the OpenTelemetry SDK.
+
+    Its provider is gone when they are returned: one that is alive would act in every process that
+    later tests fork.
+    """
+    found = recorded()
+    gc.collect()
+    return found
+
+
+def recorded() -> list[ReadableSpan]:
     kept = InMemorySpanExporter()
-    provider = TracerProvider(resource=Resource({"service.name": "weather-service"}))
+    resource = Resource({"service.name": "weather-service"})
+    provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(kept))
     tracer = provider.get_tracer("weather", "1.2")
     with tracer.start_as_current_span("invoke_agent w") as root:
