@@ -8,6 +8,7 @@ from pathlib import Path
 from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats import (
     ImportProblem,
+    StoredDocument,
     documents,
     peek,
     trace_from_document,
@@ -30,15 +31,30 @@ class TraceFileCollector:
         Raises:
             TraceDanceError: The file as a whole cannot be read.
         """
-        for document in documents(path, unique_keys=True, max_depth=MAX_TRACE_DEPTH):
+        for item in self.collect_documents(path):
+            yield item.trace if isinstance(item, StoredDocument) else item
+
+    def collect_documents(self, path: Path) -> Iterator[Trace | StoredDocument | ImportProblem]:
+        """Yield the file's traces, with their documents where those can be kept as they are.
+
+        Raises:
+            TraceDanceError: The file as a whole cannot be read.
+        """
+        found = documents(path, unique_keys=True, max_depth=MAX_TRACE_DEPTH, keep_text=True)
+        for document in found:
             if isinstance(document, ImportProblem):
                 yield document
                 continue
             where = str(path) if document.line is None else f"{path}:{document.line}"
             try:
-                yield trace_from_document(document.value, where=where)
+                trace = trace_from_document(document.value, where=where)
             except TraceDanceError as error:
                 yield ImportProblem(str(path), str(error), document.line)
+                continue
+            if document.text is not None and "format" in document.value:
+                yield StoredDocument(trace, document.text)
+            else:
+                yield trace
 
 
 collector = TraceFileCollector()

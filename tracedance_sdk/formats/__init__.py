@@ -23,7 +23,12 @@ if TYPE_CHECKING:
         named_collector,
     )
     from tracedance_sdk.formats.detection import Signature, survey
-    from tracedance_sdk.formats.importing import Collected, Collector, ImportProblem
+    from tracedance_sdk.formats.importing import (
+        Collected,
+        Collector,
+        ImportProblem,
+        StoredDocument,
+    )
     from tracedance_sdk.formats.inspect_log import trace_from_inspect
     from tracedance_sdk.formats.inspect_log_archive import (
         InspectLog,
@@ -106,6 +111,7 @@ __all__ = [
     "SeenResult",
     "SessionCollector",
     "Signature",
+    "StoredDocument",
     "ToolShapes",
     "ToolTable",
     "TraceSource",
@@ -178,7 +184,7 @@ __getattr__, __dir__ = lazy_face(
             "named_collector",
         ),
         "detection": ("Signature", "survey"),
-        "importing": ("Collected", "Collector", "ImportProblem"),
+        "importing": ("Collected", "Collector", "ImportProblem", "StoredDocument"),
         "inspect_log": ("trace_from_inspect",),
         "inspect_log_archive": ("InspectLog", "InspectSample", "open_inspect_log"),
         "known_tools": ("KnownTool", "ToolTable", "tool_table"),

@@ -44,7 +44,8 @@ class ArchiveNames:
         """Return a finding as one of the archive's."""
         found = item.found
         named = self._problem(found) if isinstance(found, ImportProblem) else self._trace(found)
-        return Collected(self.path(item.path), item.collector, named)
+        data = item.data if named is found else None
+        return Collected(self.path(item.path), item.collector, named, data)
 
     def _problem(self, problem: ImportProblem) -> ImportProblem:
         return ImportProblem(self.text(problem.path), self.text(problem.reason), problem.line)

@@ -17,7 +17,12 @@ from typing import Final, NamedTuple
 from tracedance_sdk.errors import InvalidOption, TraceDanceError
 from tracedance_sdk.formats.archived import ArchiveNames
 from tracedance_sdk.formats.detection import forget_surveyed
-from tracedance_sdk.formats.importing import Collected, Collector, ImportProblem
+from tracedance_sdk.formats.importing import (
+    Collected,
+    Collector,
+    ImportProblem,
+    StoredDocument,
+)
 from tracedance_sdk.formats.opening import MAX_LINES_BYTES
 from tracedance_sdk.formats.peeking import forget_peeked
 from tracedance_sdk.formats.recognising import Recognised, is_likely, is_packed, recognise
@@ -145,7 +150,10 @@ def _collect(
         forget_surveyed()
     if found.reader is not None:
         for item in _guarded(found.reader, path):
-            yield Collected(path, found.reader.name, item)
+            if isinstance(item, StoredDocument):
+                yield Collected(path, found.reader.name, item.trace, item.data)
+            else:
+                yield Collected(path, found.reader.name, item)
     elif found.is_archive and (is_named or path.suffix == ".zip"):
         yield from _nested(path) if in_archive else _collect_archive(path, plan, is_named=is_named)
     elif found.belongs_to is not None and not is_named:
@@ -206,9 +214,10 @@ def _of_archive(archive: Path, root: Path, plan: _Plan) -> Iterator[Collected]:
         yield from _collect(source.path, plan, is_named=False, in_archive=True)
 
 
-def _guarded(reader: Collector, path: Path) -> Iterator[Trace | ImportProblem]:
+def _guarded(reader: Collector, path: Path) -> Iterator[Trace | StoredDocument | ImportProblem]:
+    collect = getattr(reader, "collect_documents", reader.collect)
     try:
-        yield from reader.collect(path)
+        yield from collect(path)
     except TraceDanceError as error:
         yield ImportProblem(str(path), str(error))
     except Exception as error:  # noqa: BLE001 - another package's code may fail in any way

@@ -9,6 +9,18 @@ from typing import NamedTuple, Protocol
 from tracedance_sdk.trace import Trace
 
 
+class StoredDocument(NamedTuple):
+    """A trace together with the JSON document it was read from, which is then kept as it is.
+
+    Attributes:
+        trace: The trace.
+        data: Its document: bytes that `load_trace` reads as this very trace.
+    """
+
+    trace: Trace
+    data: bytes
+
+
 class ImportProblem(NamedTuple):
     """Something in a source that could not be read as a trace.
 
@@ -35,6 +47,9 @@ class Collector(Protocol):
 
         [project.entry-points."tracedance.collectors"]
         my_logs = "my_package.my_logs:collector"
+
+    A collector of documents of ours may have ``collect_documents`` besides, which yields what
+    `collect` does, a `StoredDocument` in place of each trace whose document it has at hand.
     """
 
     @property
@@ -67,11 +82,13 @@ class Collected(NamedTuple):
         path: The file, or the folder where a folder is one source.
         collector: Name of the collector; None when none recognised the source.
         found: The trace, or why there is none.
+        data: The document the trace was read from, where that is one of ours as written.
     """
 
     path: Path
     collector: str | None
     found: Trace | ImportProblem
+    data: bytes | None = None
 
     @property
     def trace(self) -> Trace | None:

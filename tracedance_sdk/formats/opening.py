@@ -14,7 +14,7 @@ from tracedance_sdk.errors import InvalidJSON, UnreadableFile
 from tracedance_sdk.formats.compressed import Damaged, compression, unpacked
 from tracedance_sdk.formats.importing import ImportProblem
 from tracedance_sdk.formats.run_together import pieces
-from tracedance_sdk.trace import MAX_DEPTH, MAX_FILE_BYTES, Json, check_file, parse_json
+from tracedance_sdk.trace import MAX_DEPTH, MAX_FILE_BYTES, Json, check_file, parse_json, parse_text
 
 MAX_UNPACKED_BYTES: Final = 256 * 1024**2
 """Largest document read from a compressed file, and longest line of any file, in bytes."""
@@ -28,6 +28,9 @@ HEAD_BYTES: Final = 64 * 1024
 _LINE_SUFFIXES: Final = {".jsonl", ".ndjson"}
 _SKIPPED_AT_ONCE: Final = 1024**2
 
+_Parse = Callable[..., tuple[Json, bytes | None]]
+"""Returns a document's value, and its bytes where they are wanted; see `parse_text`."""
+
 
 class Document(NamedTuple):
     """A parsed JSON document.
@@ -36,10 +39,12 @@ class Document(NamedTuple):
         value: What it says.
         line: Where it starts, from 1; None where the file is one document. Documents that were
             written on one line have one number.
+        text: Its bytes, when they were asked for and are its compact JSON.
     """
 
     value: Json
     line: int | None
+    text: bytes | None = None
 
 
 class _Line(NamedTuple):
@@ -76,7 +81,11 @@ def read_head(path: str | os.PathLike[str], size: int = HEAD_BYTES) -> bytes:
 
 
 def documents(
-    path: str | os.PathLike[str], *, unique_keys: bool = False, max_depth: int = MAX_DEPTH
+    path: str | os.PathLike[str],
+    *,
+    unique_keys: bool = False,
+    max_depth: int = MAX_DEPTH,
+    keep_text: bool = False,
 ) -> Iterator[Document | ImportProblem]:
     """Yield the JSON documents of a file, one at a time where it is line-based.
 
@@ -88,6 +97,7 @@ def documents(
         path: A file, plain or packed by gzip or zstd.
         unique_keys: Refuse an object that names a key twice; see `parse_json`.
         max_depth: Deepest nesting that is read; see `parse_json`.
+        keep_text: Give each document's bytes with it, where they are as the fast writer's.
 
     Yields:
         Each document, or the problem of a line that is not JSON or longer than
@@ -99,13 +109,14 @@ def documents(
         InvalidJSON: A file of one document that is not JSON.
         MissingDependency: Packed by zstd, and its package is not installed.
     """
-    parse = partial(parse_json, unique_keys=unique_keys, max_depth=max_depth)
+    read = parse_text if keep_text else _parse
+    parse = partial(read, unique_keys=unique_keys, max_depth=max_depth)
     data = None if is_named_for_lines(path) else _single_document(path)
     if data is None:
         yield from _line_documents(path, parse)
         return
     try:
-        document = Document(parse(data, where=str(path)), None)
+        value, text = parse(data, where=str(path))
     except InvalidJSON:
         first, *further = _taken_apart(data, parse, str(path), None) or (None,)
         if first is None:
@@ -113,7 +124,13 @@ def documents(
         yield first
         yield from further
         return
-    yield document
+    yield Document(value, None, text)
+
+
+def _parse(
+    data: bytes, *, where: str, unique_keys: bool, max_depth: int
+) -> tuple[Json, bytes | None]:
+    return parse_json(data, where=where, unique_keys=unique_keys, max_depth=max_depth), None
 
 
 def is_named_for_lines(path: str | os.PathLike[str]) -> bool:
@@ -165,7 +182,7 @@ def _whole(
 
 
 def _line_documents(
-    path: str | os.PathLike[str], parse: Callable[..., Json]
+    path: str | os.PathLike[str], parse: _Parse
 ) -> Iterator[Document | ImportProblem]:
     number = 0
     with _stream(path) as stream:
@@ -182,30 +199,31 @@ def _line_documents(
 
 
 def _of_line(
-    line: _Line, parse: Callable[..., Json], path: str, number: int
+    line: _Line, parse: _Parse, path: str, number: int
 ) -> Iterator[Document | ImportProblem]:
     where = f"{path}:{number}"
     if not line.is_whole:
         yield ImportProblem(path, f"{where}: {_too_long()}", number)
     elif line.data.strip():
         try:
-            document = Document(parse(line.data.rstrip(b"\r\n"), where=where), number)
+            value, text = parse(line.data.rstrip(b"\r\n"), where=where)
         except InvalidJSON as error:
             problem = ImportProblem(path, str(error), number)
             yield from _taken_apart(line.data, parse, path, number) or (problem,)
         else:
-            yield document
+            yield Document(value, number, text)
 
 
 def _taken_apart(
-    data: bytes, parse: Callable[..., Json], path: str, line: int | None
+    data: bytes, parse: _Parse, path: str, line: int | None
 ) -> list[Document | ImportProblem]:
     """Return documents written one after another; what is none of them is one problem each."""
     found: list[Document | ImportProblem] = []
     for text, start, lines_before in pieces(data):
         number = (line or 1) + lines_before
         try:
-            found.append(Document(parse(text, where=f"{path}:{number}"), number))
+            value, written = parse(text, where=f"{path}:{number}")
+            found.append(Document(value, number, written))
         except InvalidJSON as error:
             reason = f"{error}, in what starts at character {start + 1:,}"
             found.append(ImportProblem(path, reason, number))

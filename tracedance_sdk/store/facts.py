@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from tracedance_sdk.formats import StoredDocument as StoredDocument  # noqa: PLC0414 - exported
 from tracedance_sdk.store.columns import CALLS, TURNS
 from tracedance_sdk.store.families import links_of
 from tracedance_sdk.trace import (
@@ -29,18 +30,6 @@ Row = tuple[Any, ...]
 _LARGEST: Final = 2**63
 _NO_USAGE: Final = (None,) * 6
 _NO_RESULT: Final = (False, None, None, None, None, None, False, False)
-
-
-class StoredDocument(NamedTuple):
-    """A trace together with the JSON document it was read from, which is then kept as it is.
-
-    Attributes:
-        trace: The trace.
-        data: Its document: bytes that `load_trace` reads as this very trace.
-    """
-
-    trace: Trace
-    data: bytes
 
 
 class Measure(NamedTuple):

@@ -158,7 +158,8 @@ class _Pipeline:
         if isinstance(item.found, ImportProblem):
             return item.found
         try:
-            return self._masked(self._completed(item.found))
+            trace = self._completed(item.found)
+            return self._masked(trace, item.data if trace is item.found else None)
         except TraceDanceError as error:
             return ImportProblem(str(item.path), f"trace {item.found.id:.64} left out: {error}")
 
@@ -166,8 +167,8 @@ class _Pipeline:
         table = self._plan.table
         return trace if table is None else complete_tools(trace, table=table, limit="known")
 
-    def _masked(self, trace: Trace) -> StoredDocument:
-        data = encode_json(trace)
+    def _masked(self, trace: Trace, written: bytes | None) -> StoredDocument:
+        data = encode_json(trace) if written is None else written
         redactor = self._plan.redactor
         clean = data if redactor is None else redactor.redact(data)
         if clean is data:

@@ -85,6 +85,7 @@ if TYPE_CHECKING:
         check_file,
         parse_compact,
         parse_json,
+        parse_text,
         read_bytes,
         spelled_out,
     )
@@ -159,6 +160,7 @@ __all__ = [
     "note",
     "parse_compact",
     "parse_json",
+    "parse_text",
     "parse_yaml",
     "path_text",
     "plain",
@@ -234,6 +236,7 @@ __getattr__, __dir__ = lazy_face(
             "check_file",
             "parse_compact",
             "parse_json",
+            "parse_text",
             "read_bytes",
             "spelled_out",
         ),

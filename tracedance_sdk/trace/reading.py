@@ -98,6 +98,27 @@ def parse_json(
     Raises:
         InvalidJSON: Not UTF-8, not JSON, nested deeper than `max_depth`, or a duplicate key.
     """
+    return parse_text(data, where=where, unique_keys=unique_keys, max_depth=max_depth)[0]
+
+
+def parse_text(
+    data: bytes | str, *, where: str, unique_keys: bool = False, max_depth: int = MAX_DEPTH
+) -> tuple[Json, bytes | None]:
+    r"""Parse one JSON document, and return its bytes as well where they are its compact JSON.
+
+    Args:
+        data: As for `parse_json`, which raises the same errors.
+        where: What the document is, for messages.
+        unique_keys: Refuse an object that names a key twice.
+        max_depth: Most lists and objects within one another.
+
+    Returns:
+        The value, and the text that the fast writer would write for it; None for any other text.
+
+    Example:
+        >>> parse_text(b'{"a":1}\n', where="text"), parse_text(b'{"a": 1}', where="text")
+        (({'a': 1}, b'{"a":1}'), ({'a': 1}, None))
+    """
     raw = _utf8(data, where)
     try:
         value = orjson.loads(raw)
@@ -107,12 +128,12 @@ def parse_json(
         is_written = _is_written(value, raw, max_depth)
         if is_written:
             # As in files of the fast writer: reading has lost nothing.
-            return value
+            return value, raw.rstrip()
         is_unique = not unique_keys or not _may_repeat_keys(value, raw)
         if is_unique and _keeps_numbers(value, raw):
-            return value if is_written is not None else _bounded(value, where, max_depth)
+            return value if is_written is not None else _bounded(value, where, max_depth), None
     value = _parse_strict(raw, where, unique_keys=unique_keys, max_depth=max_depth)
-    return _bounded(value, where, max_depth)
+    return _bounded(value, where, max_depth), None
 
 
 def parse_compact(text: str) -> Json | Unknown:
