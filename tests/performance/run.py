@@ -90,13 +90,20 @@ def prepare() -> None:
 def main(line: list[str]) -> int:
     """Run the budgets asked for; return the exit status."""
     prepare()
-    from tests.performance import imports, memory, recording_calls, storing, trace_files
+    from tests.performance import (
+        imports,
+        memory,
+        model_calls,
+        recording_calls,
+        storing,
+        trace_files,
+    )
     from tests.performance.measuring import FULL, QUICK
 
     options = arguments_of(line)
     budgets = [
         budget
-        for module in (recording_calls, imports, trace_files, storing, memory)
+        for module in (recording_calls, imports, trace_files, storing, memory, model_calls)
         for budget in module.BUDGETS
     ]
     known = [budget.name for budget in budgets]

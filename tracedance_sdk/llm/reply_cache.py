@@ -2,7 +2,8 @@
 
 A folder for each model holds ``model.json`` and one file for each reply, ``ab/abcd....json``. A
 reply is written beside its place and then put there in one step, and the first one stays: several
-processes may share a cache, and a killed one leaves no half-written reply.
+processes may share a cache, and a killed one leaves no half-written reply. A reply that a loss of
+power has damaged counts as absent.
 """
 
 from __future__ import annotations
@@ -112,14 +113,19 @@ def cached_models(folder: str | os.PathLike[str]) -> dict[str, Path]:
     return found
 
 
+def _encoded(document: dict[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(document)
+    except TypeError:
+        return orjson.dumps(spelled_out(document))
+
+
 def _place(path: Path, document: dict[str, Any], *, replace: bool = False) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         with draft.open("xb") as file:
-            file.write(orjson.dumps(spelled_out(document)))
-            file.flush()
-            os.fsync(file.fileno())
+            file.write(_encoded(document))
         if replace:
             draft.replace(path)
         else:
