@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from tests.support.names import short_repr
@@ -185,6 +187,28 @@ def test_a_value_that_json_cannot_hold_is_named_and_not_changed(value: Any, show
     with pytest.raises(InvalidTrace) as caught:
         encode_json(trace)
     assert shown in str(caught.value)
+
+
+TEXTS = st.text(alphabet='\\":[],nul a', max_size=12) | st.just('{"a\\\\":null}')
+VALUES = st.recursive(
+    st.none() | st.sampled_from([math.nan, math.inf, 1.5]) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+)
+
+
+@given(VALUES)
+def test_a_number_that_is_none_is_found_wherever_it_stands(value: Any) -> None:
+    trace = Trace(id="t", final_state={"a": value})
+    pending, is_finite = [value], True
+    while pending:
+        item = pending.pop()
+        pending += item.values() if isinstance(item, dict) else item if type(item) is list else ()
+        is_finite &= not isinstance(item, float) or math.isfinite(item)
+    if is_finite:
+        assert parse_json(encode_json(trace), where="trace") == encode(trace)
+    else:
+        with pytest.raises(InvalidTrace, match="of type float is no JSON value"):
+            encode_json(trace)
 
 
 def test_all_problems_are_listed() -> None:

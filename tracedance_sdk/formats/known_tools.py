@@ -53,15 +53,19 @@ class KnownTool(NamedTuple):
         return self.parameters is not None or self.description is not None
 
 
+_Rule = tuple[re.Pattern[str], ToolRow]
+"""A pattern of the words of names, with what is known of tools named so."""
+
+
 class ToolTable:
     """Tools by agent and name; see `tool_table`."""
 
     def __init__(
-        self, own: Iterable[ToolRow], packaged: Iterable[ToolRow], rules: Iterable[ToolRow]
+        self, own: Iterable[ToolRow], packaged: Iterable[ToolRow], rules: Iterable[_Rule]
     ) -> None:
         self._own = _Rows(own)
         self._packaged = _Rows(packaged)
-        self._rules = [(re.compile(translate(rule.name)), rule) for rule in rules]
+        self._rules = tuple(rules)
         self._found: dict[tuple[str, str], KnownTool | None] = {}
 
     def lookup(self, agent_name: str, tool_name: str) -> KnownTool | None:
@@ -178,7 +182,7 @@ def _own_rows(path: str | os.PathLike[str], setting: str) -> list[ToolRow]:
 
 
 @cache
-def _packaged() -> tuple[tuple[ToolRow, ...], tuple[ToolRow, ...]]:
+def _packaged() -> tuple[tuple[ToolRow, ...], tuple[_Rule, ...]]:
     """Return the rows that come with the package, and the rules for names."""
     folder = files("tracedance_sdk.formats") / "data" / "tools"
     tables = sorted(
@@ -186,11 +190,11 @@ def _packaged() -> tuple[tuple[ToolRow, ...], tuple[ToolRow, ...]]:
         key=lambda item: item.name,
     )
     rows: list[ToolRow] = []
-    rules: tuple[ToolRow, ...] = ()
+    rules: tuple[_Rule, ...] = ()
     for item in tables:
         found = read_rows(item.read_bytes(), where=item.name)
         if item.name == _RULES:
-            rules = tuple(found)
+            rules = tuple((re.compile(translate(rule.name)), rule) for rule in found)
         else:
             rows += found
     return tuple(rows), rules

@@ -18,6 +18,7 @@ from tracedance_sdk.trace.model import Trace
 from tracedance_sdk.trace.objects import FORMAT, VERSION
 
 _MOST_PROBLEMS: Final = 20
+_BACKSLASH: Final = ord("\\")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -40,10 +41,27 @@ def encode_json(trace: Trace) -> bytes:
         message = f"trace {trace.id!r} cannot be written as JSON: {problem}"
         raise InvalidTrace(message, problems=[problem]) from error
     # The fast writer turns what JSON cannot hold into null, silently.
-    if b"null" in data and not _is_same(document, data) and (found := _unwritable(document)):
+    if _may_say_null(data) and not _is_same(document, data) and (found := _unwritable(document)):
         message = f"trace {trace.id!r} cannot be written as JSON: {found}"
         raise InvalidTrace(message, problems=[found])
     return data
+
+
+def _may_say_null(data: bytes) -> bool:
+    """Whether compact JSON may have a null outside its texts; JSON inside them seldom looks so."""
+    at = data.find(b"null")
+    while at >= 0:
+        if data[at - 1] in b"[,":
+            return True
+        if data.startswith(b'":', at - 2):
+            quote = at - 2
+            before = quote
+            while data[before - 1] == _BACKSLASH:
+                before -= 1
+            if (quote - before) % 2 == 0:
+                return True
+        at = data.find(b"null", at + 4)
+    return False
 
 
 def _is_same(document: dict[str, Any], data: bytes) -> bool:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel
 
@@ -14,24 +13,49 @@ VERSION: Final = 1
 
 def plain(record: BaseModel) -> dict[str, Any]:
     """Return any part of a trace as a JSON object, by the rule of `encode`."""
-    defaults, empty = _left_out(type(record))
-    found: dict[str, Any] = {
-        name: value for name, value in record.__dict__.items() if value is not defaults[name]
-    }
-    for name, value in empty.items():
-        if name in found and found[name] == value:
-            del found[name]
-    for name, value in found.items():
-        if type(value) not in _AS_THEY_ARE:
+    kind = type(record)
+    rule = _RULES.get(kind)
+    if rule is None:
+        rule = _RULES[kind] = _rule(kind)
+    defaults, empty, is_text = rule
+    fields, extra = record.__dict__, record.__pydantic_extra__
+    if is_text:
+        return {**fields, **extra} if extra else fields.copy()
+    found: dict[str, Any] = {}
+    for name, value in fields.items():
+        if value is defaults[name]:
+            continue
+        if type(value) in _AS_THEY_ARE:
+            found[name] = value
+        elif type(value) is tuple:
+            found[name] = [
+                plain(item) if isinstance(item, BaseModel) else _plain_value(item) for item in value
+            ]
+        else:
             found[name] = _plain_value(value)
-    if record.__pydantic_extra__:
-        found.update(record.__pydantic_extra__)
+    for name, value in empty.items():
+        if name in found and fields[name] == value:
+            del found[name]
+    if extra:
+        found.update(extra)
     return found
 
 
-@cache
-def _left_out(kind: type[BaseModel]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what is left out: each field's very default, and what equals another value."""
+class _Rule(NamedTuple):
+    """What is left out of records of one kind.
+
+    Attributes:
+        defaults: Each field's very default.
+        empty: Fields that are left out when they equal a value.
+        is_text: Every field is text that is always there.
+    """
+
+    defaults: dict[str, Any]
+    empty: dict[str, Any]
+    is_text: bool
+
+
+def _rule(kind: type[BaseModel]) -> _Rule:
     defaults: dict[str, Any] = {}
     empty: dict[str, Any] = {}
     for name, field in kind.model_fields.items():
@@ -40,9 +64,14 @@ def _left_out(kind: type[BaseModel]) -> tuple[dict[str, Any], dict[str, Any]]:
             empty[name] = {}
         elif isinstance(field.default, BaseModel):
             empty[name] = field.default
-    return defaults, empty
+    is_text = all(
+        name == "type" or (field.annotation is str and field.is_required())
+        for name, field in kind.model_fields.items()
+    )
+    return _Rule(defaults, empty, is_text)
 
 
+_RULES: Final[dict[type[BaseModel], _Rule]] = {}
 _KEEP: Final = object()
 _AS_THEY_ARE: Final = frozenset({str, int, float, bool, dict, list, type(None)})
 
