@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tracedance_sdk.errors import InvalidJSON, TraceDanceError
@@ -21,6 +21,7 @@ from tracedance_sdk.formats import (
     read_document,
 )
 from tracedance_sdk.formats.benchmarks import (
+    ReactRun,
     split_react_log,
     trace_from_alfworld,
     trace_from_react,
@@ -82,7 +83,14 @@ def _agents(path: Path) -> Iterator[Trace | ImportProblem]:
     log = f"{path.parent.name}/{name}"
     seen: Counter[str] = Counter()
     trials: dict[tuple[str, ...], int] = {}
-    for run in split_react_log(line.rstrip("\r\n") for line in io.StringIO(text, newline="\n")):
+    lines = (line.rstrip("\r\n") for line in io.StringIO(text, newline="\n"))
+    runs = list(split_react_log(lines))
+    sections = _sections(runs)
+    for run in runs:
+        listed = sections.pop((run.trial, run.lines), None)
+        if listed is None:
+            # Printed once more, as an agent of another section.
+            continue
         first = trials.setdefault(run.lines, run.trial) if run.trial is not None else None
         try:
             trace = trace_from_react(
@@ -90,6 +98,7 @@ def _agents(path: Path) -> Iterator[Trace | ImportProblem]:
                 log=log,
                 where=f"{path}:{run.line}",
                 first_trial=first if first != run.trial else None,
+                sections=listed,
                 uri=str(path),
             )
         except TraceDanceError as error:
@@ -100,6 +109,16 @@ def _agents(path: Path) -> Iterator[Trace | ImportProblem]:
             again = imported_trace_id(NAME, "repeated", trace.id, str(seen[trace.id] - 1))
             trace = trace.model_copy(update={"id": again})
         yield trace
+
+
+def _sections(runs: Iterable[ReactRun]) -> dict[tuple[int | None, tuple[str, ...]], list[str]]:
+    """Return under which headings each run of a trial is printed: some stand under two."""
+    found: dict[tuple[int | None, tuple[str, ...]], list[str]] = {}
+    for run in runs:
+        listed = found.setdefault((run.trial, run.lines), [])
+        if run.section is not None:
+            listed.append(run.section)
+    return found
 
 
 def _text(path: Path) -> str:

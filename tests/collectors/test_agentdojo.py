@@ -79,3 +79,14 @@ def test_what_is_missing_is_noted(runs: list[Trace]) -> None:
             }
         )
     )
+
+
+def test_every_reply_names_the_model_of_its_run() -> None:
+    files = sorted(shared_data("agentdojo-runs").glob("*gpt-4o-mini*"))
+    models = {
+        turn.model
+        for trace in imported(files, collector)
+        for turn in trace.turns
+        if turn.role == "assistant" and not turn.synthetic
+    }
+    assert models == {"gpt-4o-mini-2024-07-18"}

@@ -320,3 +320,16 @@ def test_a_session_read_before_it_grew_is_the_start_of_the_same_traces(
         assert len(trace.turns) <= len(later.turns)
         pairs = zip(trace.turns, later.turns, strict=False)
         assert [part.index for part, full in pairs if not is_start(part, full)] == []
+
+
+def test_what_came_of_every_checkpoint_stands_with_its_session() -> None:
+    annotated = attributed = 0
+    for folder in sorted(shared_data("entire-cli-sessions").iterdir()):
+        if not folder.is_dir():
+            continue
+        traces = [item.trace for item in collect_paths([folder]) if item.trace]
+        annotated += any("annotations" in trace.metadata for trace in traces)
+        attributed += any(
+            "initial_attribution" in trace.outcome.details for trace in traces if trace.outcome
+        )
+    assert (annotated, attributed) == (45, 35)

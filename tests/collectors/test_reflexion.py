@@ -125,10 +125,21 @@ def test_an_agent_that_was_right_is_printed_again(answers: list[Trace]) -> None:
         for trace in answers
         if trace.outcome and "same_as_trial" in trace.metadata
     )
-    assert again == snapshot(Counter({"CORRECT": 308, "INCORRECT": 197, "HALTED": 42}))
+    assert again == snapshot(Counter({"CORRECT": 308, "INCORRECT": 197, "HALTED": 33}))
 
 
 def test_actions_are_calls_with_one_argument(answers: list[Trace]) -> None:
     names = Counter(call.name for trace in answers for call in trace.calls)
-    assert names == snapshot(Counter({"Search": 2976, "Finish": 1005, "Lookup": 207, "Compare": 1}))
+    assert names == snapshot(Counter({"Search": 2910, "Finish": 991, "Lookup": 203, "Compare": 1}))
     assert {tuple(call.arguments) for t in answers for call in t.calls} == {("argument",)}
+
+
+def test_an_agent_printed_under_two_headings_is_one_run(answers: list[Trace]) -> None:
+    twice = [trace.metadata["sections"] for trace in answers if "sections" in trace.metadata]
+    assert twice == [["INCORRECT", "HALTED"]] * 14
+    base = Counter(
+        trace.metadata["trial"]
+        for trace in answers
+        if trace.session_id and trace.session_id.startswith("base/100")
+    )
+    assert set(base.values()) == {100}

@@ -1,6 +1,7 @@
 """Counts Reflexion's logs: results without steps, and texts of thoughts and actions.
 
-An action counts as a call when it names a tool and an argument, as in ``Search[Paris]``.
+An agent that a trial prints under two headings, word by word, counts once. An action counts as a
+call when it names a tool and an argument, as in ``Search[Paris]``.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ def count(path: Path) -> list[Counts]:
     name = path.name.removesuffix(".txt.gz")
     trial = None
     found = []
+    seen = set()
     for piece in BORDER.split(text):
         begun = re.search(r"^BEGIN TRIAL (\d+)", piece, re.MULTILINE)
         trial = int(begun[1]) if begun else trial
-        if not piece.startswith("Question: "):
+        if not piece.startswith("Question: ") or (trial, piece) in seen:
             continue
+        seen.add((trial, piece))
         opening = re.split(r"^Thought 1:", piece, maxsplit=1, flags=re.MULTILINE)[0]
         question, retried, _ = opening.partition("You have attempted to answer following question")
         calls = len(re.findall(r"^Action \d+: ?\w+\[.+\]\s*$", piece, re.MULTILINE))

@@ -59,7 +59,7 @@ def trace_from_agentdojo(
     fields = place.expect(record, dict)
     told = place.field(fields, "metadata", dict)
     messages = place.field(fields, "messages", list)
-    log = _Log()
+    log = _Log(optional(told, "model", str))
     take_each(messages, log.take, "messages")
     if not messages:
         # A run that was graded had at least its task.
@@ -98,8 +98,9 @@ def _outcome(told: dict[str, Any]) -> Outcome:
 
 
 class _Log:
-    def __init__(self) -> None:
+    def __init__(self, model: str | None) -> None:
         self.turns = Transcript()
+        self._model = model
         self.system_prompt: str | None = None
 
     def take(self, index: int, message: dict[str, Any]) -> None:
@@ -116,7 +117,7 @@ class _Log:
         elif role == "user":
             self.turns.say("user", text, origin="human")
         else:
-            self.turns.say("assistant", text, origin="agent")
+            self.turns.say("assistant", text, origin="agent", model=self._model)
             for item in optional(message, "tool_calls", list) or []:
                 self._request(expect(item, dict))
 

@@ -7,7 +7,7 @@ agent that was right is not run again, and printed again in every later trial.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.formats.benchmarks.reflexion_alfworld import NAME
@@ -72,7 +72,13 @@ def split_react_log(lines: Iterable[str]) -> Iterator[ReactRun]:
 
 
 def trace_from_react(
-    run: ReactRun, *, log: str, where: str, first_trial: int | None = None, uri: str | None = None
+    run: ReactRun,
+    *,
+    log: str,
+    where: str,
+    first_trial: int | None = None,
+    sections: Sequence[str] = (),
+    uri: str | None = None,
 ) -> Trace:
     """Build the trace of a run.
 
@@ -81,6 +87,7 @@ def trace_from_react(
         log: Name of the log, which sets its runs apart from those of others.
         where: What the source is, for errors.
         first_trial: The trial whose entry this one repeats word by word.
+        sections: The headings under which the log prints the run, where there are several.
         uri: The file.
 
     Returns:
@@ -106,6 +113,8 @@ def trace_from_react(
         metadata["reference"] = {"answer": answer}
     if first_trial is not None:
         metadata["same_as_trial"] = first_trial
+    if len(sections) > 1:
+        metadata["sections"] = list(sections)
     return turns.trace(
         imported_trace_id(NAME, source_digest(list(run.lines)), native_id),
         where=where,

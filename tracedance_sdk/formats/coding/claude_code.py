@@ -261,7 +261,10 @@ def _placed(shared: dict[str, Json]) -> dict[str, Json]:
 def _checkpoint(session: str | None, path: Path) -> dict[str, Any]:
     """Return what an entire.io checkpoint says of the session beside it."""
     found = read_beside(path.with_name("metadata.json")) if path.stem.startswith("full") else None
-    if not isinstance(found, dict) or session is None or found.get("session_id") != session:
+    if not isinstance(found, dict) or not session:
+        return {}
+    # Older checkpoints put a date before the id.
+    if not str(found.get("session_id") or "").endswith(session):
         return {}
     details = {key: found[key] for key in _OUTCOMES if key in found}
     return {"outcome": Outcome(details=details), "metadata": {"annotations": found}}
