@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -276,3 +280,28 @@ def test_a_store_is_read_and_an_unreadable_file_is_told(source: Path, tmp_path: 
         assert run([*command, "--where", "turns > 1"]) == 0
         assert run([*command, str(broken)]) == 3
     assert len(rows(tmp_path / "out")) == 1
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(source: Path, tmp_path: Path) -> None:
+    with scripted_models(lambda *_: Answer(saying("openai"), delay_s=0.05)) as server:
+        options = ("--samples", "40", "--concurrency", "2")
+        command = ["next-turn", str(source), "--model", server.name("openai"), *options]
+        out = tmp_path / "out"
+        start = "from tracedance_sdk.cli import main; main()"
+        program = [sys.executable, "-c", start, *command, "--out", str(out)]
+        process = subprocess.Popen(program, stderr=subprocess.PIPE, text=True)
+        while len(server.requests) < 6:
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60)[1] == (
+            "tracedance: stopped; replies so far are kept: the same command goes on from there\n"
+        )
+        assert process.returncode == 130
+        assert not (out / "manifest.json").exists()
+        kept = len(list((tmp_path / "out.replies").rglob("??/*.json")))
+        sent = len(server.requests)
+        assert sent - 2 <= kept <= sent
+        assert ask(server, "openai", source, *options) == 0
+    assert len(server.requests) == sent + 40 - kept
+    assert len(rows(out)) == 40

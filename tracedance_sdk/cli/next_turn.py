@@ -22,6 +22,7 @@ Exit codes:
   3  no failure, but a reply is missing, a check undecided, or a source unreadable
 """
 _MOST_PROBLEMS: Final = 20
+_INTERRUPTED: Final = 130
 
 
 @click.command(name="next-turn", epilog=_EXIT_CODES)
@@ -137,7 +138,11 @@ def next_turn_command(
     as_json = bool(options.pop("as_json"))
     plan = NextTurnPlan(**options)  # type: ignore[arg-type]  # click has checked them
     missed = _Missed()
-    outcome = run_plan(plan, _traces(sources, where, trace_id, plan.tools, missed))
+    try:
+        outcome = run_plan(plan, _traces(sources, where, trace_id, plan.tools, missed))
+    except KeyboardInterrupt:
+        complain("stopped; replies so far are kept: the same command goes on from there")
+        return _INTERRUPTED
     print_outcome(outcome, as_json=as_json)
     return outcome.exit_code or (3 if missed.number else 0)
 
