@@ -20,6 +20,7 @@ from tracedance_sdk.trace import Trace, decode, encode_json
 KEY = b"k" * 32
 PEOPLE = [["Ann Lee", "ann@corp.com", "alee"], ["Müller"], ["王小明"], ["Nora"], ["Bc"]]
 ANN, MULLER, WANG, NORA, _ = (Pseudonymiser(key=KEY).pseudonym(names[0]) for names in PEOPLE)
+BOB = Pseudonymiser(key=KEY).pseudonym("bob")
 
 UUID = "8c1f2a3b-bc01-4000-8000-0123456789ab"
 
@@ -67,6 +68,41 @@ def written(value: Any, people: list[list[str]] | None = None) -> Any:
         pytest.param("/x/-home-alee-code", f"/x/-home-{ANN}-code", id="a slug in a path"),
         pytest.param("/Users/Shared /api/users/7", "/Users/Shared /api/users/7", id="nobody's"),
         pytest.param("/home/$USER --home-dir", "/home/$USER --home-dir", id="a variable"),
+        pytest.param(
+            "src/pages/home/bob.tsx ./home/bob ../Users/bob $(pwd)/home/bob app/Users/bob",
+            "src/pages/home/bob.tsx ./home/bob ../Users/bob $(pwd)/home/bob app/Users/bob",
+            id="folders deeper down",
+        ),
+        pytest.param("pii/home/h.jsonl", "pii/home/h.jsonl", id="a relative path"),
+        pytest.param(r"src\pages\home\bob.ts", r"src\pages\home\bob.ts", id="with backslashes"),
+        pytest.param(
+            "https://a.com/home/cart http://localhost:80/home/cart https://home/cart s3://b/home/x",
+            "https://a.com/home/cart http://localhost:80/home/cart https://home/cart s3://b/home/x",
+            id="web addresses",
+        ),
+        pytest.param('import "@/home/Cart"', 'import "@/home/Cart"', id="a module's alias"),
+        pytest.param("my-projects/home-work", "my-projects/home-work", id="no slug"),
+        pytest.param(
+            "file:///home/alee/x host:/home/bob ssh://h/home/bob/r -I/home/bob/i #!/home/bob/b",
+            f"file:///home/{ANN}/x host:/home/{BOB} ssh://h/home/{BOB}/r -I/home/{BOB}/i "
+            f"#!/home/{BOB}/b",
+            id="where paths begin",
+        ),
+        pytest.param(
+            "/var/home/bob /mnt/c/Users/bob c:/users/bob /Volumes/Mac HD/Users/bob",
+            f"/var/home/{BOB} /mnt/c/Users/{BOB} c:/users/{BOB} /Volumes/Mac HD/Users/{BOB}",
+            id="roots of disks",
+        ),
+        pytest.param(
+            r"\/home\/bob\/x %2Fhome%2Fbob%2Fx a\n/home/bob",
+            rf"\/home\/{BOB}\/x %2Fhome%2F{BOB}%2Fx a\n/home/{BOB}",
+            id="escaped slashes",
+        ),
+        pytest.param(
+            "x -Users-bob-code C--Users-bob-code",
+            f"x -Users-{BOB}-code C--Users-{BOB}-code",
+            id="slugs as words",
+        ),
         pytest.param(
             "[MASKED:nora:0a0a0a] nora", f"[MASKED:nora:0a0a0a] {NORA}", id="masked already"
         ),
@@ -197,7 +233,19 @@ def test_a_list_has_one_person_a_line(tmp_path: Path) -> None:
     ]
     + [
         pytest.param(text, id=text[:12])
-        for text in ("a.a@a.aa ", "%40", "-home-", "ann   ", "a.", "user-1", "nora", "[MASKED:")
+        for text in (
+            "a.a@a.aa ",
+            "%40",
+            "-home-",
+            "/home/a ",
+            "\\/home\\/",
+            "%2Fhome%2F",
+            "ann   ",
+            "a.",
+            "user-1",
+            "nora",
+            "[MASKED:",
+        )
     ],
 )
 def test_it_takes_time_in_proportion_to_the_text(text: str) -> None:

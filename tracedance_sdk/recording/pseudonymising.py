@@ -19,6 +19,7 @@ import orjson
 import re2  # type: ignore[import-untyped]  # the wheel has no stubs
 
 from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.recording.home_folders import home_owners
 from tracedance_sdk.recording.hosts import is_meant_for_host
 from tracedance_sdk.recording.personal_names import NameFinder
 from tracedance_sdk.trace import MASK, MAX_TRACE_DEPTH, Json, mask_text, parse_json
@@ -30,13 +31,6 @@ _DOMAIN: Final = "example.invalid"
 _EMAIL: Final = re2.compile(
     r"[\pL\pN_][\pL\pN_.%+'\-]*(?:@|%40|\\+u0040)(?:[\pL\pN][\pL\pN\-]*\.)+\pL[\pL\-]*"
 )
-_HOME: Final = re2.compile(
-    # What follows a Windows folder of users up to the next backslash may hold spaces.
-    r"(?:/+(?:home|Users)/+|\\+(?i:home|users)\\+)(?:"
-    r"([^\s\\/:*?\"'<>|\x00-\x1f][^\\/:*?\"<>|\x00-\x1f]{0,62})\\"
-    r"|([^\s\\/:*?\"'<>|,;()\[\]{}`\x00-\x1f]+))"
-)
-_SLUG: Final = re2.compile(r"(?:^|[/\\])-(?:home|Users)-([\pL\pN_.]+)")
 _HINTS: Final = re.compile(rb"@|%40|u0040|home|users", re.IGNORECASE)
 _CLOSED: Final = re.compile(
     rf"user-[0-9][0-9a-f]{{9}}|{MASK.pattern}|(?i:[0-9a-f]{{8}}-(?:[0-9a-f]{{4}}-){{3}}[0-9a-f]{{12}})"
@@ -183,11 +177,8 @@ class Pseudonymiser:
             yield _Found(start, end, "email", f"{whose}{middle}{_DOMAIN}")
 
     def _homes(self, text: str) -> Iterator[_Found]:
-        for match in _finditer(_HOME, text, "home", "users"):
-            group = 1 if match.group(1) is not None else 2
-            yield from self._home(text, *match.span(group))
-        for match in _finditer(_SLUG, text, "-home-", "-users-"):
-            yield from self._home(text, *match.span(1))
+        for start, end in home_owners(text):
+            yield from self._home(text, start, end)
 
     def _home(self, text: str, start: int, end: int) -> Iterator[_Found]:
         end = start + len(text[start:end].rstrip(".'!"))
