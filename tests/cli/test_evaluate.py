@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -63,6 +65,7 @@ Why
     {'range': 'A1:Z100'}; acceptable: {'range': 'B4:B11'}
 
 1/4 traces passed
+pass rate 25.0 %, 95 % interval 4.6 to 69.9 %
 """)
 
 
@@ -127,6 +130,8 @@ Why
   missing.json: not graded: 'missing.json' does not exist
 
 1/6 traces passed
+pass rate 25.0 % of 4 conclusive, 95 % interval 4.6 to 69.9 %; 2 errors not
+  counted
 """)
 
 
@@ -237,7 +242,7 @@ def test_hundreds_of_files_are_graded(work: Path, tracedance: Tracedance) -> Non
         (folder / f"{number:04}.json").write_bytes(text)
     ran = tracedance("evaluate", *sorted(folder.iterdir()), "--spec", "task.yaml")
     assert ran.code == 0
-    assert ran.out.splitlines()[-1] == "300/300 traces passed"
+    assert "300/300 traces passed\npass rate 100.0 %, 95 % interval 98.7 to 100.0 %\n" in ran.out
 
 
 def test_a_very_large_trace_is_graded(work: Path, tracedance: Tracedance) -> None:
@@ -399,3 +404,39 @@ def test_file_names_that_are_not_utf8_cost_no_result(
         "traces/\\udcff.json",
     }
     assert "caf\\udce9.json" in (work / "junit.xml").read_text(encoding="utf-8")
+
+
+def test_repeated_trials_of_tasks_give_pass_hat_k(work: Path, tracedance: Tracedance) -> None:
+    good, bad = (load_trace(work / "traces" / f"{name}.json") for name in ("efficient", "failed"))
+    for task, trials in (("mail", "ppp"), ("post", "pfp")):
+        for number, outcome in enumerate(trials):
+            trace = good if outcome == "p" else bad
+            changes = {"task_id": task, "agent": good.agent}
+            save_trace(trace.model_copy(update=changes), work / f"{task}-{number}.json")
+    paths = sorted(work.glob("[mp]*-?.json"))
+    ran = tracedance("evaluate", *paths, "--spec", "task.yaml")
+    assert ran.code == 1
+    assert ran.out.partition("5/6 traces passed\n")[2] == snapshot("""\
+pass rate 83.3 %, 95 % interval 43.6 to 97.0 % (2.1 to 99.9 % over tasks)
+all of k trials of a task pass (pass^k; 2 tasks):
+  k = 1   83.3 %, 95 % interval 2.1 to 99.9 %
+  k = 2   66.7 %, 95 % interval 0.5 to 99.9 %
+  k = 3   50.0 %, 95 % interval 0.2 to 99.8 %
+""")
+    summary = json.loads(tracedance("evaluate", *paths, "--spec", "task.yaml", "--json").out)[
+        "summary"
+    ]
+    assert summary["pass_rate"]["value"] == pytest.approx(5 / 6)
+    assert [one["value"] for one in summary["pass_hat_k"]["estimates"]] == pytest.approx(
+        [5 / 6, 2 / 3, 1 / 2]
+    )
+
+
+def test_grading_loads_none_of_the_statistics_libraries(work: Path) -> None:
+    code = (
+        "import sys; from tracedance_sdk.cli import run;"
+        "run(['evaluate', 'traces', '--spec', 'task.yaml']);"
+        "print(sorted({'numpy', 'scipy', 'statsmodels', 'pandas'} & sys.modules.keys()))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == "[]"

@@ -42,6 +42,7 @@ Why
     'A1:Z100'}; acceptable: {'range': 'B4:B11'}
 
 1/4 traces passed
+pass rate 25.0 %, 95 % interval 4.6 to 69.9 %
 
 critical-error
 Find the total Q3 revenue in the spreadsheet and email it to Sam.

@@ -113,7 +113,9 @@ def test_help_imports_nothing_heavy() -> None:
 def test_the_installed_command_works(work: Path) -> None:
     ran = in_process_of_its_own("evaluate", "traces", "--spec", "task.yaml", cwd=work)
     assert (ran.returncode, ran.stderr) == (1, b"")
-    assert ran.stdout.endswith(b"\n1/4 traces passed\n")
+    assert ran.stdout.endswith(
+        b"\n1/4 traces passed\npass rate 25.0 %, 95 % interval 4.6 to 69.9 %\n"
+    )
 
 
 def test_several_processes_work_from_the_installed_command(work: Path) -> None:

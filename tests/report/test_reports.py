@@ -157,6 +157,7 @@ Why
     {'range': 'A1:Z100'}; acceptable: {'range': 'B4:B11'}
 
 1/4 traces passed
+pass rate 25.0 %, 95 % interval 4.6 to 69.9 %
 """)
 
 
@@ -174,6 +175,7 @@ Why
   inefficient.json: acceptable inputs: action 2 (select_range) was given {'range': 'A1:Z100'}; acceptable: {'range': 'B4:B11'}
 
 1/4 traces passed
+pass rate 25.0 %, 95 % interval 4.6 to 69.9 %
 """)  # noqa: E501 - as wide as the terminal
 
 
@@ -196,6 +198,8 @@ Why
     recipient
 
 1/2 traces passed
+pass rate 50.0 %, 95 % interval
+  9.5 to 90.5 %
 """)
 
 
@@ -216,6 +220,7 @@ Why
     {'range': 'A1:Z100'}; acceptable: {'range': 'B4:B11'}
 
 1/4 traces passed
+pass rate 25.0 %, 95 % interval 4.6 to 69.9 %
 """)
     assert table_text(demo_rows(), encoding="cp1252").isascii()
 
@@ -248,6 +253,8 @@ Why
   bad.json: not graded: not JSON
 
 1/2 traces passed
+pass rate 100.0 % of 1 conclusive, 95 % interval 20.7 to 100.0 %; 1 error not
+  counted
 """)
 
 
@@ -330,6 +337,16 @@ def test_the_json_document_has_one_shape_for_one_and_many() -> None:
             "traces": 4,
             "unread": 1,
             "verdicts": {"critical": 2, "fail": 1, "error": 1, "inconclusive": 0, "pass": 1},
+            "pass_rate": {
+                "passed": 1,
+                "conclusive": 4,
+                "inconclusive": 0,
+                "error": 1,
+                "value": 0.25,
+                "interval": {"low": 0.0455872608097006, "high": 0.699358157417598, "level": 0.95},
+                "interval_over_tasks": None,
+            },
+            "pass_hat_k": None,
         }
     )
     assert [row["verdict"] for row in document["rows"]] == snapshot(
@@ -406,12 +423,13 @@ def test_junit_is_xml_whatever_a_trace_holds(text: str) -> None:
 def test_every_note_is_printed_once_below_the_table() -> None:
     rows = [Row(f"{n}.json", f"{n}.json", made(Verdict.PASS, notes=("look",))) for n in "ab"]
     rows.append(Row("c.json", "c.json", made(Verdict.PASS, notes=("and here",))))
-    assert table_text(rows).splitlines()[-5:] == [
+    assert table_text(rows).splitlines()[-6:] == [
         "",
         "note: look (2 traces)",
         "note: and here (c.json)",
         "",
         "3/3 traces passed",
+        "pass rate 100.0 %, 95 % interval 43.9 to 100.0 %",
     ]
 
 

@@ -172,3 +172,26 @@ def test_a_state_never_seen_and_one_seen_once_are_told_apart() -> None:
     assert "never seen" in shown(Trace(id="t"))
     assert "final state only" in shown(Trace(id="t", final_state=None))
     assert "unchanged" in shown(Trace(id="t", initial_state=None, final_state=None))
+
+
+@pytest.mark.parametrize("full", [False, True], ids=["shortened", "whole"])
+def test_a_failed_call_shows_its_error_and_what_it_gave(full: bool) -> None:
+    def failing(**result: object) -> Call:
+        kept = Result.model_validate({"ok": False, **result})
+        return Call(index=0, id="1", name="pytest", arguments={}, result=kept)
+
+    error = {"type": "ExitCode", "message": "2"}
+    both = failing(error=error, content="2 failed, 7 passed")
+    assert call_shown(both, full=full) == "failed ExitCode: 2\noutput 2 failed, 7 passed"
+    for content in ("2", "ExitCode: 2", "", None):
+        same = failing(error=error, content=content)
+        assert call_shown(same, full=full) == "failed ExitCode: 2"
+    assert call_shown(failing(content="none"), full=full) == "failed none"
+
+
+def call_shown(call: Call, *, full: bool) -> str:
+    """What is printed below the call's own line."""
+    turn = Turn(index=0, role="assistant", origin="agent", calls=(call,))
+    text = shown(Trace(id="t", turns=(turn,)), full=full)
+    block = text.split("pytest {}\n")[1].split("\n\n")[0]
+    return "\n".join(line.strip() for line in block.splitlines())

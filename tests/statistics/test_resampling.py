@@ -145,6 +145,10 @@ def test_two_level_ranking_is_wider() -> None:
 
 
 def test_common_items_are_those_that_every_model_answered() -> None:
-    runs = {"a": {"x": 0, "y": None, "z": 5}, "b": {"z": 1, "x": 0, "y": 2}, "c": {"x": 1, "z": 0}}
+    runs: dict[str, dict[str, int | None]] = {
+        "a": {"x": 0, "y": None, "z": 5},
+        "b": {"z": 1, "x": 0, "y": 2},
+        "c": {"x": 1, "z": 0},
+    }
     assert common_items(runs) == ["x", "z"]
     assert common_items({}) == []

@@ -31,6 +31,7 @@ def named_rows(graded: Sequence[Graded]) -> list[Row]:
             path=str(item.path),
             report=item.report,
             problem=item.problem,
+            task_id=item.task_id,
         )
         for item in graded
     ]

@@ -64,6 +64,7 @@ class Graded(NamedTuple):
         rows: For a result set.
         trace: The trace itself, when it is the only one of its source.
         foreign_task: The trace's task id, when it was graded by a task with another id.
+        task_id: The trace's own task id; None when it has none.
     """
 
     path: Path
@@ -73,6 +74,7 @@ class Graded(NamedTuple):
     rows: tuple[ResultRow, ...]
     trace: Trace | None = None
     foreign_task: str | None = None
+    task_id: str | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -201,6 +203,7 @@ def _graded(path: Path, trace: Trace, part: str | None, tools: GradingTools) -> 
         rows=tuple(rows),
         trace=trace if part is None else None,
         foreign_task=trace.task_id if trace.task_id not in (None, spec.id) else None,
+        task_id=trace.task_id,
     )
 
 

@@ -11,9 +11,17 @@ from tracedance_sdk._lazy import lazy_face
 
 if TYPE_CHECKING:
     from tracedance_sdk.report.console import ReportConsole, report_console
+    from tracedance_sdk.report.documents import document_text, rows_document
     from tracedance_sdk.report.junit import junit_xml
     from tracedance_sdk.report.marks import MARKS, mark, score_text, verdict_text
-    from tracedance_sdk.report.rows import Row, count_passed, document_text, rows_document
+    from tracedance_sdk.report.rates import (
+        PassHatK,
+        PassRates,
+        pass_rates,
+        rate_lines,
+        rates_document,
+    )
+    from tracedance_sdk.report.rows import Row, count_passed
     from tracedance_sdk.report.safe_text import (
         in_one_line,
         json_text,
@@ -29,6 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MARKS",
+    "PassHatK",
+    "PassRates",
     "ReportConsole",
     "Row",
     "count_passed",
@@ -37,9 +47,12 @@ __all__ = [
     "json_text",
     "junit_xml",
     "mark",
+    "pass_rates",
     "print_report",
     "print_table",
     "print_trace",
+    "rate_lines",
+    "rates_document",
     "report_console",
     "rows_document",
     "score_text",
@@ -55,9 +68,11 @@ __getattr__, __dir__ = lazy_face(
     __name__,
     {
         "console": ("ReportConsole", "report_console"),
+        "documents": ("document_text", "rows_document"),
         "junit": ("junit_xml",),
         "marks": ("MARKS", "mark", "score_text", "verdict_text"),
-        "rows": ("Row", "count_passed", "document_text", "rows_document"),
+        "rates": ("PassHatK", "PassRates", "pass_rates", "rate_lines", "rates_document"),
+        "rows": ("Row", "count_passed"),
         "safe_text": (
             "in_one_line",
             "json_text",

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
-
-import orjson
+from typing import NamedTuple
 
 from tracedance_sdk.grading import Report, Verdict
-from tracedance_sdk.trace import spelled_out
-
-FORMAT: Final = "tracedance.evaluation"
-VERSION: Final = 1
-
-_NOT_ASCII: Final = re.compile(r"[^\x00-\x7e]")
 
 
 class Row(NamedTuple):
@@ -26,12 +16,15 @@ class Row(NamedTuple):
         path: The file or folder.
         report: None when nothing could be graded.
         problem: Why not, in one line; None exactly when there is a report.
+        task_id: The task that the trace itself names, whatever it was graded by; None when it
+            names none. Rows of one task and one agent are trials of it.
     """
 
     name: str
     path: str
     report: Report | None = None
     problem: str | None = None
+    task_id: str | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -42,45 +35,3 @@ class Row(NamedTuple):
 def count_passed(rows: Iterable[Row]) -> int:
     """Return how many rows have the verdict pass."""
     return sum(row.verdict is Verdict.PASS for row in rows)
-
-
-def rows_document(rows: Iterable[Row]) -> dict[str, Any]:
-    """Return rows as a versioned JSON document, the same shape for one and for many.
-
-    ``{"format": "tracedance.evaluation", "version": 1, "summary": {...}, "rows": [...]}``; each
-    row has ``name``, ``path``, ``verdict``, and either ``report`` or ``problem``.
-    """
-    listed = list(rows)
-    verdicts = [row.verdict for row in listed]
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "summary": {
-            "traces": sum(row.report is not None for row in listed),
-            "unread": sum(row.report is None for row in listed),
-            "verdicts": {verdict.value: verdicts.count(verdict) for verdict in Verdict},
-        },
-        "rows": [_row_document(row) for row in listed],
-    }
-
-
-def document_text(document: dict[str, Any]) -> str:
-    """Return a document as indented JSON in ASCII: for any encoding, with nothing to obey in it.
-
-    Keys are sorted, because their order may differ between a process and its children. What a
-    file's name has that is not UTF-8 stands in it as an escape.
-    """
-    option = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS
-    text = orjson.dumps(spelled_out(document), option=option).decode()
-    return _NOT_ASCII.sub(_json_escape, text)
-
-
-def _json_escape(found: re.Match[str]) -> str:
-    return json.dumps(found[0])[1:-1] if found[0] != "\x7f" else "\\u007f"
-
-
-def _row_document(row: Row) -> dict[str, Any]:
-    fields = {"name": row.name, "path": row.path, "verdict": row.verdict.value}
-    if row.report is None:
-        return {**fields, "problem": row.problem}
-    return {**fields, "report": row.report.to_dict()}

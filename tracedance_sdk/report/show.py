@@ -28,6 +28,7 @@ _MOST_LINES: Final = 12
 _MOST_CHANGES: Final = 40
 _LONGEST_LINE: Final = 2_000
 _LONGEST_OUTCOME: Final = 300
+_OUTPUT: Final = "output "
 
 
 def print_trace(trace: Trace, console: ReportConsole, *, full: bool = False) -> None:
@@ -115,8 +116,12 @@ def _print_call(call: Call, console: ReportConsole, *, full: bool) -> None:
     took = "" if call.duration_ms is None else f"  ({call.duration_ms:.3g} ms)"
     status, style = _status(call.result)
     left = None if room is None else max(12, room - len(status) - len(took) - 1)
-    said = value_text(_said(call.result), width=left) if call.result is not None else ""
-    console.say(f"{status} {said}".rstrip() + took, style=style, indent=indent + 3, hang=2)
+    said = list(_said(call.result))
+    first = value_text(said[0], width=left) if said else ""
+    console.say(f"{status} {first}".rstrip() + took, style=style, indent=indent + 3, hang=2)
+    for value in said[1:]:
+        text = value_text(value, width=None if room is None else max(12, room - len(_OUTPUT)))
+        console.say(f"{_OUTPUT}{text}", indent=indent + 3, hang=2)
     for change in call.state_change or ():
         console.say(_change(change, UNKNOWN, full=full), style="dim", indent=indent + 3, hang=2)
 
@@ -131,10 +136,17 @@ def _status(result: Result | None) -> tuple[str, str]:
     return ("ok", "green") if result.ok else ("failed", "red")
 
 
-def _said(result: Result) -> Json:
-    if result.error is not None:
-        return f"{result.error.type}: {result.error.message}"
-    return "" if result.content is UNKNOWN else result.content
+def _said(result: Result | None) -> Iterator[Json]:
+    """Yield the error of a call and what it gave, as far as there are any and they differ."""
+    if result is None:
+        return
+    error = result.error
+    if error is not None:
+        yield f"{error.type}: {error.message}"
+    if result.content is UNKNOWN or (error is not None and result.content in (None, "")):
+        return
+    if error is None or result.content not in (error.message, f"{error.type}: {error.message}"):
+        yield result.content
 
 
 def _print_states(trace: Trace, console: ReportConsole, *, full: bool) -> None:
@@ -178,7 +190,8 @@ def _value_at(document: Json, pointer: str) -> Json:
 def _print_fidelity(trace: Trace, console: ReportConsole) -> None:
     console.say("\nfidelity", style="bold cyan")
     fit = ", ".join(word.replace("_", " ") for word in trace.fidelity.fit_for)
-    console.say(f"fit for {fit}" if fit else "not assessed", indent=2)
+    unfit = "fit for nothing" if trace.fidelity.notes else "not assessed"
+    console.say(f"fit for {fit}" if fit else unfit, indent=2)
     for note in trace.fidelity.notes:
         meaning = KINDS.get(note.kind, "")
         text = f"{note.count} x {in_one_line(note.kind)}: {meaning}"

@@ -11,6 +11,7 @@ from rich.text import Text
 from tracedance_sdk.grading import DimensionResult, Grade, Report, Verdict
 from tracedance_sdk.report.console import ReportConsole
 from tracedance_sdk.report.marks import mark, score_text, verdict_text
+from tracedance_sdk.report.rates import pass_rates, rate_lines
 from tracedance_sdk.report.rows import Row, count_passed
 from tracedance_sdk.report.safe_text import in_one_line, shorten, shorten_middle
 
@@ -44,7 +45,7 @@ class _Widths(NamedTuple):
 
 
 def print_table(rows: Sequence[Row], console: ReportConsole) -> None:
-    """Print one line for each row in their order, then ``k/n traces passed``.
+    """Print one line for each row in their order, then ``k/n traces passed`` and the pass rate.
 
     Columns: Trace, Outcome, Actions, Critical, Further (when any trace has such criteria),
     Trajectory, Overall, and Why where there is room. A narrow terminal gets a short block for
@@ -72,6 +73,8 @@ def print_table(rows: Sequence[Row], console: ReportConsole) -> None:
     _print_reasons(rows, console, said=said)
     _print_notes(rows, console)
     console.say(f"\n{count_passed(rows)}/{len(rows)} traces passed", style="bold")
+    for line in rate_lines(pass_rates(rows)):
+        console.say(line, hang=2)
 
 
 def _print_lines(

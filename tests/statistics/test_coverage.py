@@ -1,0 +1,243 @@
+"""Every interval holds the truth about as often as it says: 2,000 simulated samples of each.
+
+The page on statistics has the same table; its figures are those found here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import pytest
+
+from tests.docs.pages import page, section, table
+from tests.support.tables import AddRow
+from tracedance_sdk.errors import NotEnoughData
+from tracedance_sdk.statistics import (
+    Confusion,
+    Interval,
+    Trials,
+    bootstrap_interval,
+    clustered_rate,
+    cohen_kappa,
+    corrected_rate,
+    kendall,
+    krippendorff_alpha,
+    mean_interval,
+    mean_pass_at_k,
+    mean_pass_hat_k,
+    non_inferior_rate,
+    paired_difference,
+    paired_rate_difference,
+    rank_models,
+    rate_difference,
+    self_agreement,
+    spearman,
+    two_level_bootstrap,
+    wilson_interval,
+)
+
+N_SAMPLES: Final = 2_000
+TOLERANCE: Final = 0.015
+
+Generator = np.random.Generator
+Sample = Callable[[Generator], tuple[Interval, float]]
+"""Draws a sample and returns its interval with the true value."""
+
+
+def wilson(draw: Generator) -> tuple[Interval, float]:
+    rate = draw.uniform(0.05, 0.95)
+    return wilson_interval(int(draw.binomial(50, rate)), 50), rate
+
+
+def newcombe(draw: Generator) -> tuple[Interval, float]:
+    old, new = draw.uniform(0.1, 0.9, 2)
+    counts = (int(draw.binomial(50, old)), 50), (int(draw.binomial(60, new)), 60)
+    return rate_difference(*counts).interval, new - old
+
+
+def tango(draw: Generator) -> tuple[Interval, float]:
+    shares = draw.dirichlet([2, 1, 1, 2])
+    counts = draw.multinomial(60, shares)
+    old = np.repeat([True, False, True, False], counts)
+    new = np.repeat([True, True, False, False], counts)
+    return paired_rate_difference(old.tolist(), new.tolist()).interval, shares[1] - shares[2]
+
+
+def score(draw: Generator) -> tuple[Interval, float]:
+    old, new = draw.uniform(0.1, 0.9, 2)
+    counts = (int(draw.binomial(50, old)), 50), (int(draw.binomial(60, new)), 60)
+    return non_inferior_rate(*counts, margin=0.1, alpha=0.025).interval, new - old
+
+
+def clustered(draw: Generator) -> tuple[Interval, float]:
+    rates = draw.beta(1, 1, 30)
+    outcomes = draw.random((30, 5)) < rates[:, None]
+    owners = np.repeat(np.arange(30), 5).tolist()
+    return clustered_rate(outcomes.ravel().tolist(), owners).interval, 0.5
+
+
+def clustered_mean(draw: Generator) -> tuple[Interval, float]:
+    values = draw.normal(size=(20, 1)) + draw.normal(size=(20, 5))
+    owners = np.repeat(np.arange(20), 5).tolist()
+    return mean_interval(values.ravel().tolist(), owners).interval, 0.0
+
+
+def student(draw: Generator) -> tuple[Interval, float]:
+    old = draw.normal(size=12)
+    new = old + draw.normal(0.3, 0.5, size=12)
+    return paired_difference(old.tolist(), new.tolist()).interval, 0.3
+
+
+def tasks_of(draw: Generator, n: int) -> list[Trials]:
+    return [Trials(int(x), n) for x in draw.binomial(n, draw.beta(1, 1, 50))]
+
+
+def pass_hat(draw: Generator) -> tuple[Interval, float]:
+    return mean_pass_hat_k(tasks_of(draw, 4), 3).interval, 1 / 4
+
+
+def pass_at(draw: Generator) -> tuple[Interval, float]:
+    return mean_pass_at_k(tasks_of(draw, 5), 2).interval, 2 / 3
+
+
+def agreement_with_itself(draw: Generator) -> tuple[Interval, float]:
+    return self_agreement(tasks_of(draw, 4)).interval, 2 / 3
+
+
+def kappa(draw: Generator) -> tuple[Interval, float]:
+    shares = np.array([0.25, 0.1, 0.15, 0.5])
+    cells = draw.choice(4, 100, p=shares)
+    expected = 0.35 * 0.4 + 0.65 * 0.6
+    truth = (0.75 - expected) / (1 - expected)
+    return cohen_kappa((cells // 2).tolist(), (cells % 2).tolist()).interval, truth
+
+
+def weighted_kappa(draw: Generator) -> tuple[Interval, float]:
+    distance = abs(np.subtract.outer(np.arange(6), np.arange(6)))
+    shares = np.exp(-0.9 * distance)
+    shares /= shares.sum()
+    cells = draw.choice(36, 100, p=shares.ravel())
+    chance = np.outer(shares.sum(axis=1), shares.sum(axis=0))
+    truth = 1 - (distance * shares).sum() / (distance * chance).sum()
+    found = cohen_kappa(
+        (cells // 6).tolist(), (cells % 6).tolist(), weights="linear", labels=range(6)
+    )
+    return found.interval, float(truth)
+
+
+def alpha(draw: Generator) -> tuple[Interval, float]:
+    # Three raters who each turn a fair coin's side over with chance 0.15: alpha is (1 - 0.3)^2.
+    truth = draw.random((80, 1)) < 0.5
+    ratings = truth ^ (draw.random((80, 3)) < 0.15)
+    return krippendorff_alpha(ratings.tolist()).interval, 0.49
+
+
+def normal_pairs(draw: Generator) -> Any:
+    return draw.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 40).T.tolist()
+
+
+def spearmans(draw: Generator) -> tuple[Interval, float]:
+    return spearman(*normal_pairs(draw)).interval, 6 / math.pi * math.asin(0.3)
+
+
+def kendalls(draw: Generator) -> tuple[Interval, float]:
+    return kendall(*normal_pairs(draw)).interval, 2 / math.pi * math.asin(0.6)
+
+
+def rogan_gladen(draw: Generator) -> tuple[Interval, float]:
+    truth = draw.uniform(0.1, 0.9)
+    tp, tn = int(draw.binomial(80, 0.85)), int(draw.binomial(80, 0.8))
+    passes = int(draw.binomial(300, truth * 0.85 + (1 - truth) * 0.2))
+    calibration = Confusion(tp, 80 - tn, 80 - tp, tn)
+    return corrected_rate(passes, 300, calibration=calibration).corrected.interval, truth
+
+
+def bca(draw: Generator) -> tuple[Interval, float]:
+    values = draw.exponential(size=150)
+    return bootstrap_interval(values.tolist(), seed=1, n_resamples=1_000).interval, 1.0
+
+
+def percentile(draw: Generator) -> tuple[Interval, float]:
+    values = draw.normal(size=100)
+    found = bootstrap_interval(values.tolist(), seed=1, n_resamples=1_000, method="percentile")
+    return found.interval, 0.0
+
+
+def cluster_bootstrap(draw: Generator) -> tuple[Interval, float]:
+    values = draw.normal(size=(80, 1)) + draw.normal(size=(80, 3))
+    owners = np.repeat(np.arange(80), 3).tolist()
+    found = bootstrap_interval(values.ravel().tolist(), seed=1, clusters=owners, n_resamples=1_000)
+    return found.interval, 0.0
+
+
+def two_levels(draw: Generator) -> tuple[Interval, float]:
+    # Benchmarks that differ much more than the chance within them.
+    values = 2 * draw.normal(size=(50, 1)) + draw.normal(size=(50, 5))
+    owners = np.repeat(np.arange(50), 5).tolist()
+    found = two_level_bootstrap(values.ravel().tolist(), owners, seed=1, n_resamples=500)
+    return found.interval, 0.0
+
+
+def ranking(draw: Generator) -> tuple[Interval, float]:
+    hardness = draw.normal(0, 0.1, 60)
+    scores = {
+        model: {
+            str(at): (draw.random(8) < min(max(0.5 + gap + hardness[at], 0), 1)).tolist()
+            for at in range(60)
+        }
+        for model, gap in (("old", 0.0), ("new", 0.1))
+    }
+    found = rank_models(scores, seed=1, n_resamples=500)
+    first = found.models[0].model
+    return found.lead.interval, 0.1 if first == "new" else -0.1
+
+
+SIMULATIONS: Final[dict[str, Sample]] = {
+    "`wilson_interval`, 50 trials": wilson,
+    "`rate_difference`, 50 and 60 trials": newcombe,
+    "`paired_rate_difference`, 60 subjects": tango,
+    "`non_inferior_rate`, 50 and 60 trials": score,
+    "`clustered_rate`, 30 clusters of 5": clustered,
+    "`mean_interval`, 20 clusters of 5": clustered_mean,
+    "`paired_difference`, 12 pairs": student,
+    "`mean_pass_hat_k`, k = 3, 50 tasks of 4": pass_hat,
+    "`mean_pass_at_k`, k = 2, 50 tasks of 5": pass_at,
+    "`self_agreement`, 50 tasks of 4": agreement_with_itself,
+    "`cohen_kappa`, 100 items": kappa,
+    "`cohen_kappa`, linear, 100 items": weighted_kappa,
+    "`krippendorff_alpha`, 80 units, 3 raters": alpha,
+    "`spearman`, 40 items": spearmans,
+    "`kendall`, 40 items": kendalls,
+    "`corrected_rate`, 300 judged, 160 calibrated": rogan_gladen,
+    "`bootstrap_interval`, bca, 150 skewed values": bca,
+    "`bootstrap_interval`, percentile, 100 values": percentile,
+    "`bootstrap_interval`, bca, 80 clusters of 3": cluster_bootstrap,
+    "`two_level_bootstrap`, 50 clusters of 5": two_levels,
+    "`rank_models`, lead, 60 benchmarks": ranking,
+}
+
+
+@pytest.mark.parametrize("name", SIMULATIONS)
+def test_a_95_percent_interval_holds_the_truth_95_times_in_100(name: str, add_row: AddRow) -> None:
+    draw = np.random.default_rng(2026)
+    found = []
+    for _ in range(N_SAMPLES):
+        try:
+            interval, truth = SIMULATIONS[name](draw)
+        except NotEnoughData:
+            continue
+        found.append(interval.contains(truth))
+    coverage = sum(found) / len(found)
+    add_row("coverage of 95 % intervals", interval=name, holds=f"{100 * coverage:.1f} %")
+    assert len(found) >= 0.99 * N_SAMPLES
+    assert coverage == pytest.approx(0.95, abs=TOLERANCE)
+    shown = dict(table(section(page("statistics.md"), "How well the intervals hold")))
+    assert float(shown[name].removesuffix(" %")) == pytest.approx(100 * coverage, abs=0.25)
+
+
+def test_the_page_lists_every_simulation() -> None:
+    shown = table(section(page("statistics.md"), "How well the intervals hold"))
+    assert [name for name, _ in shown] == list(SIMULATIONS)
