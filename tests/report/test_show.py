@@ -134,7 +134,7 @@ state
   remove /draft (was 1)
 
 fidelity
-  fit for reading, state grading
+  fit for reading, state grading, next turn
   1 x arguments_unknown: a call whose arguments were not recorded
       (turns[1].calls[3])
   1 x result_interrupted: a call that never came to its end

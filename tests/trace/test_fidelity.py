@@ -13,6 +13,7 @@ from tracedance_sdk.trace import (
     UNKNOWN,
     Call,
     Result,
+    Source,
     Text,
     ToolDefinition,
     Trace,
@@ -63,6 +64,17 @@ def test_a_whole_trace_has_no_notes_and_is_fit_for_everything() -> None:
     fidelity = assess(a_trace(a_call())).fidelity
     assert fidelity.notes == ()
     assert fidelity.fit_for == ALL
+
+
+def test_an_imported_trace_without_turns_is_fit_for_nothing_but_its_states() -> None:
+    elsewhere = Source(collector="x")
+    empty = a_trace(turns=(), source=elsewhere, final_state=UNKNOWN)
+    assert assess(empty).fidelity.fit_for == ()
+    assert assess(a_trace(turns=(), source=elsewhere)).fidelity.fit_for == ("state_grading",)
+
+
+def test_a_recorded_run_without_turns_did_nothing_and_can_be_graded() -> None:
+    assert assess(a_trace(turns=())).fidelity.fit_for == ("grading", "state_grading")
 
 
 @pytest.mark.parametrize(

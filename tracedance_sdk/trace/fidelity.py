@@ -209,7 +209,10 @@ class _Findings:
     def fit_for(self, trace: Trace, kinds: set[str]) -> tuple[Fitness, ...]:
         """Return what a trace with these kinds of notes is fit for."""
         fit: list[Fitness] = ["reading"] if trace.turns else []
-        if not kinds & {"arguments_unknown", "content_off", *INCOMPLETE}:
+        # A recorder sees every call, so that a run without turns did nothing; elsewhere the turns
+        # may just not have been written down.
+        is_told = bool(trace.turns) or trace.source is None
+        if is_told and not kinds & {"arguments_unknown", "content_off", *INCOMPLETE}:
             fit.append("grading")
         if trace.final_state is not UNKNOWN:
             fit.append("state_grading")
