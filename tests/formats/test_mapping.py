@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 from tests.support.traces import values
 from tracedance_sdk.errors import InvalidOption, TraceDanceError
-from tracedance_sdk.formats import ImportProblem, MappingCollector, load_mapping
+from tracedance_sdk.formats import (
+    ImportProblem,
+    MappingCollector,
+    collect_source,
+    find_sources,
+    load_collectors,
+    load_mapping,
+)
 from tracedance_sdk.formats.mapping_paths import follow, parse_path
 from tracedance_sdk.formats.places import Misfit
 from tracedance_sdk.trace import UNKNOWN, Trace
@@ -215,3 +222,83 @@ def test_a_bad_record_is_one_line_with_its_place_and_the_others_are_read(
     assert reason in str(bad)
     assert str(bad).startswith(f"{tmp_path}/log.jsonl:1: ")
     assert isinstance(fine, Trace)
+
+
+RUN = {"messages": MESSAGES}
+OF_CALLS = {"calls": {"at": "steps[].do", "name": "fn"}}
+TOLD = {"record": "message", "session": "s", "messages": {"role": ["by", "who"], "text": "says"}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "record", "is_claimed"),
+    [
+        (RUN, {"log": [{"by": "user", "says": "Hi"}]}, True),
+        (RUN, {"log": {"by": "user", "says": "Hi"}}, True),
+        (RUN, [{"log": []}, {"log": [{"by": "user"}]}], False),
+        (RUN, {"messages": [{"role": "user", "content": "Hi"}]}, False),
+        (RUN, {"log": [{"level": "info"}]}, False),
+        ({"records": "data.runs", **RUN}, {"data": {"runs": [{"log": [{"by": "user"}]}]}}, True),
+        ({"records": "data.runs", **RUN}, {"log": [{"by": "user"}]}, False),
+        (OF_CALLS, {"steps": [{"do": {"fn": "look"}}]}, True),
+        (OF_CALLS, {"steps": [{"do": {"name": "look"}}]}, False),
+        (TOLD, {"s": 1, "who": "user"}, True),
+        (TOLD, {"by": "user", "says": "Hi"}, False),
+    ],
+)
+def test_a_mapping_claims_files_whose_records_have_the_places_it_asks_for(
+    tmp_path: Path, fields: dict[str, Any], record: Any, is_claimed: bool
+) -> None:
+    path = tmp_path / "x.jsonl"
+    assert mapping(tmp_path, **fields).sniff(path, json.dumps(record).encode()) is is_claimed
+
+
+@pytest.mark.parametrize(
+    ("fields", "record", "reason"),
+    [
+        (RUN, {"dialog": []}, "nothing at 'log', where the mapping has messages.at"),
+        (RUN, {"log": None}, "nothing at 'log', where the mapping has messages.at"),
+        ({"messages": {**MESSAGES, "at": "a[].log"}}, {"a": [{"x": 1}]},
+         "nothing at 'a[].log', where the mapping has messages.at"),
+        (OF_CALLS, {"steps": []}, None),
+        (OF_CALLS, {}, "nothing at 'steps[].do', where the mapping has calls.at"),
+        (RUN, {"log": []}, None),
+        ({"calls": {"name": "fn"}}, {"name": "look"},
+         "a run without messages and without a call: nothing at calls.name"),
+    ],
+)  # fmt: skip
+def test_a_record_in_which_the_mapping_finds_nothing_is_a_problem_and_no_empty_trace(
+    tmp_path: Path, fields: dict[str, Any], record: Any, reason: str | None
+) -> None:
+    (found,) = collect(tmp_path, [record], **fields)
+    if reason is None:
+        assert isinstance(found, Trace)
+        assert found.fidelity.fit_for == ()
+    else:
+        assert isinstance(found, ImportProblem)
+        assert reason in found.reason
+
+
+def test_a_session_of_skipped_events_alone_is_a_problem(tmp_path: Path) -> None:
+    (found,) = collect(
+        tmp_path, [{"s": 1, "k": "skip"}], record="event", session="s", kind="k", messages={}
+    )
+    assert isinstance(found, ImportProblem)
+    assert "session '1': no message, call or result in its records" in found.reason
+
+
+def test_in_a_folder_other_collectors_keep_the_files_that_a_mapping_does_not_describe(
+    tmp_path: Path,
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "own.jsonl").write_text(json.dumps({"log": [{"by": "user", "says": "Hi"}]}))
+    chat = {"messages": [{"role": "user", "content": "Hi"}]}
+    (logs / "chat.jsonl").write_text(json.dumps(chat))
+    readers = (mapping(tmp_path, name="own", **RUN), *load_collectors())
+    for source in find_sources([logs], collectors=readers):
+        (found,) = collect_source(source, collectors=readers, is_forced=True)
+        expected = "own" if source.path.name == "own.jsonl" else "openai_chat"
+        assert (found.collector, found.problem) == (expected, None)
+    (named,) = find_sources([logs / "chat.jsonl"], collectors=readers)
+    (found,) = collect_source(named, collectors=readers, is_forced=True)
+    assert (found.collector, "nothing at 'log'" in str(found.problem)) == ("own", True)

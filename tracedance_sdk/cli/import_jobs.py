@@ -84,7 +84,7 @@ def chosen_collectors(options: ImportOptions) -> tuple[Collector, ...]:
     if options.mapping is not None and options.collector is not None:
         raise InvalidOption("give either --from or --mapping: a mapping is a collector of its own")
     if options.mapping is not None:
-        return (load_mapping(options.mapping),)
+        return (load_mapping(options.mapping), *load_collectors())
     if options.collector is not None:
         return (named_collector(options.collector),)
     return load_collectors()

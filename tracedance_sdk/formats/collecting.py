@@ -165,7 +165,7 @@ def _collect(
 
 def _recognised(path: Path, plan: _Plan, *, is_named: bool) -> Recognised:
     found = recognise(path, plan.readers, limit=plan.limit)
-    if plan.is_forced and is_named and not found.is_archive:
+    if plan.is_forced and is_named and not found.is_archive and not path.is_dir():
         return Recognised(plan.readers[0])
     return found
 

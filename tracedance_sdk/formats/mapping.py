@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from tracedance_sdk.errors import InvalidOption, InvalidSpec, TraceDanceError, UnsupportedVersion
+from tracedance_sdk.formats.detection import Signature
 from tracedance_sdk.formats.importing import ImportProblem
 from tracedance_sdk.formats.mapping_paths import follow
 from tracedance_sdk.formats.mapping_reading import Teller, error_of
 from tracedance_sdk.formats.mapping_schema import Mapping, read_mapping
+from tracedance_sdk.formats.mapping_signatures import signatures_of
 from tracedance_sdk.formats.mapping_slots import is_number
 from tracedance_sdk.formats.opening import documents
 from tracedance_sdk.formats.places import Misfit, Place
@@ -49,9 +52,14 @@ class MappingCollector:
         """The mapping's name, which stands in ``trace.source.collector``."""
         return self._mapping.name
 
+    @cached_property
+    def signatures(self) -> tuple[Signature, ...]:
+        """How a file with such records shows itself: by the places that every record must have."""
+        return signatures_of(self._mapping)
+
     def sniff(self, path: Path, head: bytes) -> bool:
-        """Whether a file may hold records: any JSON may."""
-        return not path.is_dir() and head.lstrip()[:1] in (b"{", b"[")
+        """Whether the first records of a file have the places that the mapping asks for."""
+        return not path.is_dir() and any(item.matches(path, head) for item in self.signatures)
 
     def collect(self, path: Path) -> Iterator[Trace | ImportProblem]:
         """Yield the traces of a file; runs in the order in which they begin.
@@ -116,6 +124,10 @@ class MappingCollector:
                 yield ImportProblem(str(path), str(place.located(misfit)), line)
         for key, teller in tellers.items():
             if not records[key]:
+                continue
+            if not teller.log.turns:
+                reason = f"{path}: session {key!r}: no message, call or result in its records"
+                yield ImportProblem(str(path), reason)
                 continue
             try:
                 yield self._trace(records[key], teller, str(path), Place(str(path)), session=key)

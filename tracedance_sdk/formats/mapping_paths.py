@@ -70,6 +70,25 @@ def follow(value: Json, steps: Steps) -> Json | Unknown:
     return found[0] if found else UNKNOWN
 
 
+def is_absent(value: Json, steps: Steps) -> bool:
+    """Whether nothing stands at a path: an empty list is something, where it is there itself."""
+    found = follow(value, steps)
+    if found != []:
+        return found is UNKNOWN or found is None
+    return None in steps and follow(value, steps[: steps.index(None)]) != []
+
+
+def written_path(steps: Steps) -> str:
+    """Return a path as people write it."""
+    text = ""
+    for step in steps:
+        if isinstance(step, str):
+            text += f".{step}" if text else step
+        else:
+            text += "[]" if step is None else f"[{step}]"
+    return text or WHOLE
+
+
 def _has(value: Json, step: str | int) -> bool:
     if isinstance(value, dict):
         return step in value

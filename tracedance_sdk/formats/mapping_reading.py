@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tracedance_sdk.errors import shown
-from tracedance_sdk.formats.mapping_paths import follow
+from tracedance_sdk.formats.mapping_paths import follow, is_absent, written_path
 from tracedance_sdk.formats.mapping_schema import KINDS, Mapping, Section
 from tracedance_sdk.formats.mapping_slots import Slot, is_number
 from tracedance_sdk.formats.message_pieces import Message, Piece, tell
@@ -42,14 +42,23 @@ class Teller:
         """
         section = self._mapping.messages
         if section is None:
-            self._calls(record)
+            self._run_of_calls(record)
             return
+        _must_be_there(record, section, "messages")
         for index, item in enumerate(_entries(record, section, "messages")):
             try:
                 self.message(item)
             except Misfit as misfit:
                 steps = (step for step in section.at or () if step is not None)
                 raise misfit.below(*steps, index) from None
+
+    def _run_of_calls(self, record: Json) -> None:
+        section = self._mapping.calls
+        if section is not None:
+            _must_be_there(record, section, "calls")
+        self._calls(record)
+        if section is not None and section.at is None and not self.log.turns:
+            raise Misfit("a run without messages and without a call: nothing at calls.name")
 
     def event(self, record: Json) -> None:
         """Add a record that is a message, a call or a result.
@@ -211,6 +220,17 @@ def _take_out(record: dict[str, Json], steps: tuple[str, ...]) -> None:
     for outer, step in reversed(above):
         if not outer[step]:
             del outer[step]
+
+
+def _must_be_there(record: Json, section: Section, key: str) -> None:
+    """Refuse a record in which nothing stands where the mapping says that a list does.
+
+    Raises:
+        Misfit: So it is.
+    """
+    if section.at is not None and is_absent(record, section.at):
+        path = written_path(section.at)
+        raise Misfit(f"nothing at {path!r}, where the mapping has {key}.at")
 
 
 def _entries(record: Json, section: Section, key: str) -> list[Json]:
