@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import orjson
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from tests.support.traces import clean_texts, objects, turns, values
 from tracedance_sdk.errors import Unsendable
@@ -321,3 +323,23 @@ def test_an_opening_stands_before_the_assistant_where_the_api_wants_the_user_fir
     assert messages[0] == {"role": "user", "content": "(call begins)"}
     assert len(messages) == 3
     assert len(anthropic_request([turn("user", "a")], opening="(call begins)")["messages"]) == 1
+
+
+@given(st.lists(turns, max_size=4), st.sampled_from(sorted(WRITERS)))
+def test_what_is_written_is_of_the_sdks_types(found: list[Turn], api: str) -> None:
+    try:
+        request = WRITERS[api](numbered(turn("user", "Hi"), *found, turn("user", "So?")))
+    except Unsendable:
+        return
+    _of_types(api).validate_python(request.get("messages", request.get("input")))
+
+
+@cache
+def _of_types(api: str) -> TypeAdapter[Any]:
+    module, name = {
+        "chat": ("openai.types.chat", "ChatCompletionMessageParam"),
+        "responses": ("openai.types.responses", "ResponseInputItemParam"),
+        "anthropic": ("anthropic.types", "MessageParam"),
+    }[api]
+    of = getattr(pytest.importorskip(module), name)
+    return TypeAdapter(list[of])  # type: ignore[valid-type]  # looked up

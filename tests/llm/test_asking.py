@@ -25,6 +25,7 @@ from tracedance_sdk.llm import (
     Reply,
     ReplyCache,
     Settings,
+    Spending,
     chat_model,
 )
 from tracedance_sdk.trace import ToolDefinition, Turn, Usage
@@ -86,13 +87,23 @@ def test_a_limit_on_cost_ends_when_it_is_spent() -> None:
 
 
 def test_calls_under_way_count_towards_the_limit_on_cost() -> None:
-    with scripted_models(
-        lambda _, n: Answer(saying("openai"), delay_s=0.0 if n < 1 else 0.2)
-    ) as server:
-        limits = Limits(max_cost_usd=1.0)
+    spending = Spending(Limits(max_cost_usd=1.0), PRICE)
+    assert spending.expected(400) == pytest.approx(0.1)
+    assert spending.start(0.1) is None
+    spending.finish(Usage(cost_usd=0.2), 0.1)
+    assert spending.expected(400) == pytest.approx(0.2)
+    assert [spending.start(0.2) is None for _ in range(6)] == [True] * 4 + [False] * 2
+    spending.finish(None, 0.2)
+    assert spending.start(0.2) is None
+    assert (spending.sent, spending.unpriced) == (6, 1)
+
+
+def test_even_the_first_calls_stay_near_the_limit_on_cost() -> None:
+    with scripted_models(lambda *_: Answer(saying("openai"), delay_s=0.05)) as server:
+        limits = Limits(max_cost_usd=0.5)
         replies = ask(server, 40, concurrency=20, limits=limits, price=PRICE)
-    # The first twenty start before any cost is known.
-    assert kinds(replies).count(None) == 20
+    # The input is some 600 bytes, or 15 cents.
+    assert kinds(replies).count(None) <= 5
 
 
 def test_a_limit_on_cost_needs_a_price() -> None:

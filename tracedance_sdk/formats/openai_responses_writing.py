@@ -51,8 +51,9 @@ def responses_request(
         ...         "content": [{"type": "text", "text": "Hi"}],
         ...     }
         ... )
-        >>> responses_request([turn], system_prompt="Be brief.")
-        {'input': [{'role': 'user', 'content': 'Hi'}], 'instructions': 'Be brief.'}
+        >>> request = responses_request([turn], system_prompt="Be brief.")
+        >>> request["instructions"], request["input"]
+        ('Be brief.', [{'type': 'message', 'role': 'user', 'content': 'Hi'}])
     """
     check_tools(tools, RESPONSES)
     items: list[dict[str, Any]] = []
@@ -67,9 +68,14 @@ def responses_request(
 
 
 def _items(turn: ShownTurn) -> list[dict[str, Any]]:
-    items: list[dict[str, Any]] = []
-    if turn.parts:
-        items.append({"role": turn.role, "content": _content(turn.parts, turn.role)})
+    # A list of the assistant's texts would need ids of messages that never were.
+    said = [(part,) for part in turn.parts] if turn.role == "assistant" else [turn.parts]
+    items: list[dict[str, Any]] = [
+        # Some servers know a message by its type alone.
+        {"type": "message", "role": turn.role, "content": _content(parts, turn.role)}
+        for parts in said
+        if parts
+    ]
     items += [
         {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.text}
         for call in turn.calls
@@ -93,7 +99,7 @@ def _content(parts: Sequence[Shown], role: str) -> str | list[dict[str, Any]]:
         RESPONSES,
         where="a tool's result" if role == "tool" else f"a message of the {role}",
         as_media=_media if role in ("user", "tool") else lambda _: None,
-        text_type="output_text" if role == "assistant" else "input_text",
+        text_type="input_text",
     )
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
-from typing import Final, NamedTuple
+import hashlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.llm.chat import ChatModel, Context, Missing, Reply, Settings
 from tracedance_sdk.llm.limits import Limits, Spending
@@ -70,26 +70,16 @@ class Asker:
         if isinstance(self._model, RecordedModel):
             return self._recorded(await self._complete(question))
         if not isinstance(self._model, ProviderModel):
-            async with self._sending() as barred:
-                if barred is not None:
-                    return Reply(None, None, None, barred)
-                return self._counted(await self._complete(question))
-        request = self._model.request(
-            question.context, tools=question.tools, settings=question.settings
-        )
-        mark = self._model.request_hash(request, question.settings)
-        if (known := self._known(self._model, mark)) is not None:
+            return await self._sent(0.0, lambda: self._complete(question))
+        model = self._model
+        request = model.request(question.context, tools=question.tools, settings=question.settings)
+        data = model.encoded(request, question.settings)
+        mark = hashlib.sha256(data).hexdigest()
+        if (known := self._known(model, mark)) is not None:
             return known
-        async with self._sending() as barred:
-            if barred is not None:
-                return Reply(None, None, None, barred)
-            raw = await self._model.send(request)
-            if isinstance(raw, Missing):
-                return self._counted(Reply(None, None, None, raw))
-            reply = self._model.read(raw)
-            if self._cache is not None and reply.turn is not None:
-                self._cache.put(mark, raw)
-            return self._counted(reply)
+        return await self._sent(
+            self.spending.expected(len(data)), lambda: self._fresh(model, request, mark)
+        )
 
     async def ask_all(self, questions: Iterable[Question]) -> AsyncIterator[tuple[int, Reply]]:
         """Yield the number of each question, from 0, with its reply, as they come in.
@@ -141,15 +131,24 @@ class Asker:
             question.context, tools=question.tools, settings=question.settings
         )
 
-    @asynccontextmanager
-    async def _sending(self) -> AsyncIterator[Missing | None]:
-        """Wait for a place; give None, or why the call may not be sent."""
-        async with self._places:
-            yield self._stopped or self.spending.start()
+    async def _fresh(self, model: ProviderModel, request: dict[str, Any], mark: str) -> Reply:
+        raw = await model.send(request)
+        if isinstance(raw, Missing):
+            return Reply(None, None, None, raw)
+        reply = model.read(raw)
+        if self._cache is not None and reply.turn is not None:
+            self._cache.put(mark, raw)
+        return reply
 
-    def _counted(self, reply: Reply) -> Reply:
-        usage = self.spending.priced(reply.usage)
-        self.spending.finish(usage)
+    async def _sent(self, expected: float, send: Callable[[], Awaitable[Reply]]) -> Reply:
+        """Wait for a place, send unless that is barred, and count what came."""
+        async with self._places:
+            barred = self._stopped or self.spending.start(expected)
+            if barred is not None:
+                return Reply(None, None, None, barred)
+            reply = await send()
+            usage = self.spending.priced(reply.usage)
+            self.spending.finish(usage, expected)
         missing = reply.missing
         if missing is not None and missing.is_final and self._stopped is None:
             self._stopped = Missing("not_asked", f"stopped, as {missing.reason}")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.llm.chat import Missing
 from tracedance_sdk.llm.prices import Price
 from tracedance_sdk.trace import Usage
+
+_BYTES_PER_TOKEN: Final = 4
 
 
 class Limits(NamedTuple):
@@ -15,8 +17,9 @@ class Limits(NamedTuple):
 
     Attributes:
         max_calls: Calls that are sent; replies from a cache are none.
-        max_cost_usd: No call is started once this is spent, calls under way counted at the mean
-            of those that are done. What was started is finished, so a little more may be spent.
+        max_cost_usd: No call is started once this is spent. A call under way counts as much as the
+            calls before it cost on average, and at least as much as its input is likely to cost.
+            What was started is finished, so a little more may be spent.
     """
 
     max_calls: int | None = None
@@ -47,20 +50,34 @@ class Spending:
             )
         self._limits = limits
         self._price = price
-        self._priced = self._waiting = 0
+        self._priced = 0
+        self._reserved = 0.0
         self.sent = self.unpriced = 0
         self.cost_usd = 0.0
 
-    def start(self) -> Missing | None:
-        """Count a call that is about to be sent; or return why it may not be."""
+    def expected(self, request_bytes: int) -> float:
+        """Return what a call is likely to cost at least, in dollars.
+
+        Args:
+            request_bytes: Length of its body, of which a token takes about four.
+        """
+        price = 0.0 if self._price is None else self._price.input
+        mean = self.cost_usd / self._priced if self._priced else 0.0
+        return max(mean, request_bytes / _BYTES_PER_TOKEN * price / 1e6)
+
+    def start(self, expected: float = 0.0) -> Missing | None:
+        """Count a call that is about to be sent; or return why it may not be.
+
+        Args:
+            expected: Dollars to set aside for it until it is finished.
+        """
         calls, cost = self._limits
         if calls is not None and self.sent >= calls:
             return Missing("not_asked", f"the limit of {calls:,} calls was reached")
-        mean = self.cost_usd / self._priced if self._priced else 0.0
-        if cost is not None and self.cost_usd + mean * self._waiting >= cost:
+        if cost is not None and self.cost_usd + self._reserved >= cost:
             return Missing("not_asked", f"the limit of ${cost:,.2f} was reached")
         self.sent += 1
-        self._waiting += 1
+        self._reserved += expected
         return None
 
     def priced(self, usage: Usage | None) -> Usage | None:
@@ -69,9 +86,14 @@ class Spending:
             return usage
         return usage.model_copy(update={"cost_usd": self._price.cost(usage)})
 
-    def finish(self, usage: Usage | None) -> None:
-        """Count what a call that was started has cost."""
-        self._waiting -= 1
+    def finish(self, usage: Usage | None, expected: float = 0.0) -> None:
+        """Count what a call that was started has cost.
+
+        Args:
+            usage: Of its reply.
+            expected: What was set aside for it.
+        """
+        self._reserved -= expected
         if usage is None or usage.cost_usd is None:
             self.unpriced += 1
             return

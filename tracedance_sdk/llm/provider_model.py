@@ -76,6 +76,10 @@ class ProviderModel(ABC):
 
     def request_hash(self, request: dict[str, Any], settings: Settings) -> str:
         """Return 64 hex characters that stand for a request to this very endpoint."""
+        return hashlib.sha256(self.encoded(request, settings)).hexdigest()
+
+    def encoded(self, request: dict[str, Any], settings: Settings) -> bytes:
+        """Return what `request_hash` digests: the request, where it goes, which sample."""
         told = {
             "api": self.endpoint.provider,
             "url": self.endpoint.named_url,
@@ -83,10 +87,9 @@ class ProviderModel(ABC):
             "sample": settings.sample,
         }
         try:
-            data = orjson.dumps(told, option=orjson.OPT_SORT_KEYS)
+            return orjson.dumps(told, option=orjson.OPT_SORT_KEYS)
         except (TypeError, ValueError):
-            data = json.dumps(told, sort_keys=True, separators=(",", ":")).encode()
-        return hashlib.sha256(data).hexdigest()
+            return json.dumps(told, sort_keys=True, separators=(",", ":")).encode()
 
     def prepare(self) -> None:
         """Check that the SDK is installed and the key is set, so that it is said before any work.
