@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 from statsmodels.stats.multitest import multipletests
@@ -31,6 +31,7 @@ from tracedance_sdk.statistics import (
 COUNTS = st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
 
+@settings(max_examples=25)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
     assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1])

@@ -34,7 +34,8 @@ class Interval(NamedTuple):
 
     def within(self, low: float, high: float) -> Interval:
         """Return the interval with its ends kept between two bounds."""
-        return Interval(min(max(self.low, low), high), min(max(self.high, low), high), self.level)
+        ends = [float(min(max(end, low), high)) for end in (self.low, self.high)]
+        return Interval(ends[0], ends[1], self.level)
 
 
 class Estimate(NamedTuple):

@@ -55,7 +55,7 @@ def non_inferior_rate(
     Example:
         >>> found = non_inferior_rate((90, 100), (89, 100), margin=0.1)
         >>> found.holds, round(found.p_value, 3)
-        (True, 0.026)
+        (True, 0.025)
     """
     (x1, n1), (x2, n2) = old, new
     check_counts(x1, n1)
