@@ -60,6 +60,16 @@ def test_a_secret_in_json_inside_json_has_the_same_pseudonym(kind: str, secret: 
     assert redacted({secret: 1}) == {plain: 1}
 
 
+@pytest.mark.parametrize(("kind", "secret"), named(SHAPED))
+def test_a_token_too_long_by_a_character_is_masked_everywhere_or_nowhere(
+    kind: str, secret: str
+) -> None:
+    longer = f"{secret}{secret[-1]}"
+    around = ("{}", "x {} y", "'{}',", "a\n{}\nb", "<{}>", "({})", "k:{}.", "{}...", '"{}"')
+    shown = [redacted(text.format(longer)) for text in around]
+    assert len({longer in text for text in shown}) == 1
+
+
 @pytest.mark.parametrize(("kind", "text", "secret"), named(IN_CONTEXT))
 def test_a_secret_is_known_by_its_context(kind: str, text: str, secret: str) -> None:
     assert redacted(text.format(secret)) == text.format(mask(kind, secret))

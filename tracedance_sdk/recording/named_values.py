@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from tracedance_sdk.recording.bare_values import UNQUOTED, is_called, is_password, whole_end
 from tracedance_sdk.recording.named_patterns import NAME_GROUPS
 from tracedance_sdk.recording.secret_looks import (
     is_code,
@@ -19,14 +20,8 @@ from tracedance_sdk.recording.secret_looks import (
 from tracedance_sdk.recording.secret_names import Secrecy
 
 _GAP: Final = re.compile(rb"(?:\s|\\+[nrt])*")
-# An ideographic comma or full stop, a wide comma or colon, a typographic quote ends a value too.
-_WIDE_STOPS: Final = rb"\xe2(?!\x80[\x98-\x9f\xa6])|\xe3(?!\x80[\x81\x82])|\xef(?!\xbc[\x8c\x9a])"
-# Not possessive: before Python 3.11.5 a possessive group with a lookahead in it matches too much.
-_UNQUOTED: Final = re.compile(
-    rb"(?:[^\s\"'`,;&<>(){}\[\]|\\\x00-\x1f\xe2\xe3\xef]+|\\+/|" + _WIDE_STOPS + rb")+"
-)
-_VARIABLE: Final = re.compile(rb"[^\s\"'`\\<>\x00-\x1f]+")
-_PARAMETER: Final = re.compile(rb"[&?][A-Za-z_]+=")
+_MASKED: Final = re.compile(rb"[A-Za-z0-9_.-]{1,40}:[0-9a-f]{0,16}\]")
+_QUERY: Final = re.compile(rb"(?:[?&]|%26|%3[Ff]|&amp;)\Z")
 _LINE: Final = re.compile(rb"[^\r\n\"'`\\\x00-\x1f]+")
 _CONTENT: Final = re.compile(rb"[^<>\r\n]+")
 _OPENING: Final = re.compile(rb"(\\*)([\"'`])")
@@ -57,6 +52,7 @@ class _Name(NamedTuple):
     text: str
     group: bytes
     is_quoted: bool
+    in_query: bool
     level: Secrecy
     kind: str
 
@@ -75,11 +71,18 @@ def named_values(
     while (match := pattern.search(data, position)) is not None:
         position = match.end()
         group = next(group for group in _GROUPS if match.group(group) is not None)
-        text = _name(data, *match.span(numbers[group]))
+        start, end = match.span(numbers[group])
+        mask = _MASKED.match(data, start) if data.endswith(b"[MASKED:", 0, start) else None
+        if mask is not None:
+            # The kind of what is masked already.
+            position = max(position, mask.end())
+            continue
+        text = _name(data, start, end)
         level, kind = secrecy(text)
         if level is Secrecy.NONE:
             continue
-        name = _Name(text, group, match.group(b"quote") is not None, level, kind)
+        in_query = _QUERY.search(data, max(0, start - 5), start) is not None
+        name = _Name(text, group, match.group(b"quote") is not None, in_query, level, kind)
         found = _value(data, match.end(), name)
         if found is not None:
             yield found
@@ -145,41 +148,51 @@ def _bare_within(data: bytes, place: tuple[int, int, int], name: _Name) -> Named
     """Return a value without quotes; `place` is where the name ended, and the value's limits."""
     after, start, limit = place
     is_variable = name.text.isupper() and data[after - 1 : after] == b"=" and start == after
-    end = _bare_end(data, start, limit, name, is_variable=is_variable)
-    plain = data[start:end]
-    if not is_variable and data[end : end + 1] in (b"(", b"["):
+    narrow = _without_closing(data, start, _narrow_end(data, start, limit, name), name)
+    whole = _without_closing(data, start, whole_end(data, start, limit), name)
+    if is_called(data, start, narrow, whole):
         # A call or a subscript: code that fetches the secret.
         return None
+    plain = data[start:narrow]
     if start > after and name.kind != "cookie" and _FIELD.match(plain):
         # Nothing stood there, and this is the next field.
         return None
-    if is_code(plain, is_variable=is_variable):
+    if is_code(plain, is_variable=is_variable) or is_placeholder(plain):
         return None
-    plain = plain.replace(b"\\/", b"/")
-    return _beside((start, end), plain, name, quoted=False, is_variable=is_variable)
+    is_whole = whole > narrow and _is_whole(name)
+    if is_variable and is_whole:
+        narrow = whole
+    plain = data[start:narrow].replace(b"\\/", b"/")
+    found = _beside((start, narrow), plain, name, quoted=False, is_variable=is_variable)
+    if not is_whole or narrow == whole:
+        return found
+    plain = data[start:whole].replace(b"\\/", b"/")
+    if found is None and not is_password(plain, beginning=data[start:narrow]):
+        return None
+    return _beside((start, whole), plain, name, quoted=False, is_variable=is_variable) or found
 
 
-def _bare_end(data: bytes, start: int, limit: int, name: _Name, *, is_variable: bool) -> int:
+def _is_whole(name: _Name) -> bool:
+    """Whether the value reaches to white space or a quote, as passwords do."""
+    return name.level is Secrecy.STRONG and name.group != b"cell" and not name.in_query
+
+
+def _narrow_end(data: bytes, start: int, limit: int, name: _Name) -> int:
     if name.kind == "cookie":
         # Several cookies stand in one line.
         value = _LINE.match(data, start, limit)
-    elif is_variable:
-        value = _VARIABLE.match(data, start, limit)
-        narrow = _UNQUOTED.match(data, start, limit)
-        if narrow and (is_placeholder(narrow.group()) or _has_parameters(value)):
-            value = narrow
     else:
         scheme = scheme_length(data[start : start + 40])
-        value = _UNQUOTED.match(data, start + scheme, limit)
-    if value is None:
-        return start
-    closing = b".,!?:;" if name.group == b"said" else b",;)" if is_variable else b""
-    text = data[start : value.end()].rstrip(closing) if closing else data[start : value.end()]
+        value = UNQUOTED.match(data, start + scheme, limit)
+    return start if value is None else value.end()
+
+
+def _without_closing(data: bytes, start: int, end: int, name: _Name) -> int:
+    """Return an end before the punctuation of a sentence, and before the end of bold print."""
+    text = data[start:end]
+    if name.group == b"said":
+        text = text.rstrip(b".,!?:;")
     return start + len(text.removesuffix(b"**"))
-
-
-def _has_parameters(value: re.Match[bytes] | None) -> bool:
-    return value is not None and _PARAMETER.search(value.group()) is not None
 
 
 def _beside(

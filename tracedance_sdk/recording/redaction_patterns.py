@@ -64,7 +64,7 @@ _SHAPES: Final = (
     ),
     SecretPattern(
         "azure_client_secret",
-        r"([A-Za-z0-9_.~-]{3}[78]Q~[A-Za-z0-9_.~-]{31,34})",
+        r"([A-Za-z0-9_.~-]{3}[78]Q~[A-Za-z0-9_.~-]{31,})",
         r"[78]Q~[A-Za-z0-9_.~-]{12}",
         ("7Q~", "8Q~"),
         "word",
@@ -76,7 +76,7 @@ _SHAPES: Final = (
         r"[0-9]{8}(?::|%3A)AA[A-Za-z0-9_-]{16}",
         (":AA", "%3AAA"),
         "word",
-        cut=r"([0-9]{8,10}(?::|%3A)AA[A-Za-z0-9_-]{16,})",
+        cut=r"([0-9]{8,10}(?::|%3A)AA[A-Za-z0-9_-]{16,33})",
     ),
     SecretPattern(
         "slack_webhook",

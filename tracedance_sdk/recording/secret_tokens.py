@@ -59,7 +59,8 @@ def _token(
     literals = tuple(prefixes.split())
     start = "(?:" + "|".join(literal.replace(".", r"\.") for literal in literals) + ")"
     half = max(_SHORTEST_CUT, least // 2)
-    cut = f"({start}{characters}{{{half}}}{characters}*)" if can_be_cut else ""
+    rest = "*" if most is None else f"{{0,{most - half}}}"
+    cut = f"({start}{characters}{{{half}}}{characters}{rest})" if can_be_cut else ""
     if most is None:
         pattern = f"({start}{characters}{{{least}}}{characters}*)"
     else:
@@ -82,14 +83,14 @@ TOKENS: Final = (
     _token("langfuse_key", "sk-lf-", _HEX_DASH, 32),
     _token("openai_key", "sk-", _WORD, 20, standing="word", look="mixed", can_be_cut=False),
     _token("aws_access_key_id", "AKIA ASIA ABIA ACCA", _CAPITALS, 16, most=16, standing="base64"),
-    _token("google_api_key", "AIza", _WORD, 35, most=35, standing="base64"),
+    _token("google_api_key", "AIza", _WORD, 35, standing="base64"),
     _token("google_oauth", "ya29. GOCSPX-", _WORD, 20, standing="word"),
     _token("github_token", "ghp_ gho_ ghu_ ghs_ ghr_", _ALNUM, 36),
     _token("github_token", "github_pat_", _UNDER, 22),
     _token("gitlab_token", "glpat- gldt- glrt- glcbt- glptt- glft- glsoat-", _WORD, 20),
     _token("slack_token", "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", "[A-Za-z0-9-]", 10),
     _token("stripe_key", "sk_live_ sk_test_ rk_live_ rk_test_ whsec_", _ALNUM, 16),
-    _token("npm_token", "npm_", _ALNUM, 36, most=36, standing="word", look="varied"),
+    _token("npm_token", "npm_", _ALNUM, 36, standing="word", look="varied"),
     _token("pypi_token", "pypi-", _WORD, 32, standing="word", look="mixed"),
     _token("huggingface_token", "hf_ api_org_", _ALNUM, 30, standing="word", look="varied"),
     _token("twilio_key", "SK", _HEX, 32, most=32, standing="base64"),
@@ -116,7 +117,7 @@ TOKENS: Final = (
     _token("firecrawl_key", "fc-", _HEX, 32, standing="word"),
     _token("e2b_key", "e2b_", _HEX, 40, standing="word"),
     _token("supabase_token", "sbp_ sb_secret_", _WORD, 30, standing="word"),
-    _token("newrelic_key", "NRAK-", _CAPITALS, 27, most=27, standing="word"),
+    _token("newrelic_key", "NRAK-", _CAPITALS, 27, standing="word"),
     _token("postman_key", "PMAK-", _HEX_DASH, 50, standing="word"),
     _token("rubygems_key", "rubygems_", _HEX, 48, standing="word"),
     _token("age_key", "AGE-SECRET-KEY-1", _CAPITALS, 58),
