@@ -170,6 +170,88 @@ def test_cases_use_the_columns_that_were_made_for_the_family() -> None:
         assert any(family in serves[name] for name in used), (family, used)
 
 
+def only(folder: Any, columns: str, *turns: dict[str, Any]) -> list[Any]:
+    """Return columns of the last row of a run's features."""
+    made = TraceStore.create(folder)
+    made.add([_run("one", list(turns))])
+    made.index()
+    rows = made.select(f"SELECT {columns} FROM features ORDER BY turn, call NULLS FIRST").rows
+    return list(rows[-1])
+
+
+PASSED = bash("pytest", "1 passed", **FINE)
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        ([], (0, 0, None)),
+        ([bash("cat > f.py <<EOF\nx\nEOF", "", **FINE)], (1, 0, None)),
+        ([bash("sed -i s/a/b/ f.py", "", **FINE), PASSED], (1, 1, True)),
+        ([PASSED, bash("sed -i s/a/b/ f.py", "", **FINE)], (1, 0, None)),
+        ([bash("sed -i s/a/b/ f && pytest", "1 passed", **FINE)], (1, 1, True)),
+        ([bash("sed -i s/a/b/ f && pytest", "1 failed", **FAILS)], (1, 1, False)),
+        ([bash("pytest; sed -i s/a/b/ f", "1 passed", **FINE)], (1, 0, None)),
+        ([bash("pytest > out.txt; cat out.txt", "1 passed", **FINE)], (0, 1, True)),
+        ([PASSED, bash("sed -i s/a/b/ none", "no such file", **FAILS)], (0, 1, True)),
+        ([PASSED, bash("git add f && git commit -m x", "", **FINE)], (0, 1, True)),
+        ([PASSED, edit("f"), bash("mise run test", "fine", **FINE)], (1, 1, None)),
+    ],
+)
+def test_edits_in_a_shell_count_as_edits(
+    tmp_path: Any, calls: Turns, expected: tuple[Any, ...]
+) -> None:
+    columns = "edits_before, tests_since_edit, tests_passed_since_edit"
+    assert only(tmp_path, columns, agent("", *calls), agent("so")) == list(expected)
+
+
+@pytest.mark.parametrize(
+    ("between", "expected"),
+    [
+        ([], 1),
+        ([bash("ls", "", **FINE)], 1),
+        ([bash("cat > f <<EOF\nx\nEOF", "", **FINE)], 0),
+        ([bash("pip install x", "", **FINE)], 0),
+        ([bash("git commit -m x", "", **FINE)], 0),
+        ([bash("pip install x", "no", **FAILS)], 1),
+        ([bash("cd a && pip install x && make", "no", **FAILS)], 0),
+        ([edit("f")], 0),
+    ],
+)
+def test_equal_failures_end_with_a_change(tmp_path: Any, between: Turns, expected: int) -> None:
+    turns = agent("", FAILED, *between, FAILED)
+    assert only(tmp_path, "equal_failures_before", turns) == [expected]
+
+
+def test_a_failing_call_that_changes_something_repeats_itself_all_the_same(tmp_path: Any) -> None:
+    both = bash("sed -i s/a/b/ f && make", "error", **FAILS)
+    assert only(tmp_path, "equal_failures_before", agent("", both, both, both)) == [2]
+
+
+UNKNOWN_ARGUMENTS: dict[str, Any] = {"name": "Bash", "result": {"content": "x", "ok": False}}
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        ([UNKNOWN_ARGUMENTS], [None, None, None, None]),
+        ([UNKNOWN_ARGUMENTS, UNKNOWN_ARGUMENTS], [None, None, None, None]),
+        ([FAILED, UNKNOWN_ARGUMENTS], [None, None, None, None]),
+        ([UNKNOWN_ARGUMENTS, FAILED], [None, 0, 0]),
+        ([FAILED, FAILED], [True, 1, 1]),
+        ([call("Bash", {}), call("Bash", {})], [True, 1, 0]),
+        ([{**UNKNOWN_ARGUMENTS, "raw_arguments": "{"}] * 2, [True, 1, 1]),
+    ],
+    ids=["one", "two", "after-known", "before-known", "known", "none", "raw"],
+)
+def test_calls_whose_arguments_are_unknown_equal_none(
+    tmp_path: Any, calls: Turns, expected: list[Any]
+) -> None:
+    columns = "call_key, repeats_previous, equal_calls_before, equal_failures_before"
+    found = only(tmp_path, columns, agent("", *calls))
+    assert found[-len(expected) :] == expected
+
+
 @pytest.mark.parametrize(
     ("result", "expected"),
     [

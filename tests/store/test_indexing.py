@@ -40,7 +40,7 @@ def test_features_of_another_version_are_derived_again_without_the_sources(
         monkeypatch.setattr(f"tracedance_sdk.store.{module}.FEATURES_VERSION", version)
     assert store.index().derived == 1
     assert store.select("SELECT count(*) FROM features").rows == ((2,),)
-    assert any(name.startswith("features-v2-") for name in files_of(tmp_path))
+    assert any(name.startswith("features-v3-") for name in files_of(tmp_path))
     store.add([run("three")])
     assert store.compact().partitions == 1
     assert store.index().derived == 1

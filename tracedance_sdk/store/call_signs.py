@@ -9,6 +9,7 @@ import orjson
 
 from tracedance_sdk.store.facts import bounded, document_digest, result_text
 from tracedance_sdk.store.shell import command_text, head_of, paths_in, split_commands
+from tracedance_sdk.store.shell_changes import EDITS, Change, ShellChanges, shell_changes
 from tracedance_sdk.store.signals import commands, looser, results, secrets
 from tracedance_sdk.store.tool_facts import ToolFacts, meets
 from tracedance_sdk.trace import UNKNOWN, Call, Json, call_key
@@ -54,11 +55,15 @@ class CallSigns(NamedTuple):
 
     Attributes:
         failed: None without a result.
+        key: None where its arguments were not recorded: nobody knows what it is equal to.
         flags: Of its command, by name of `signals.COMMANDS`.
         shown: Of its result, by name of `signals.RESULTS`.
+        changes: Ways in which it may change what later calls find.
+        is_test: It runs tests in a shell.
+        test_is_last: The last of its test runs comes after the last of its edits.
     """
 
-    key: str
+    key: str | None
     kind: str
     effect: str
     is_offered: bool | None
@@ -81,6 +86,17 @@ class CallSigns(NamedTuple):
     in_background: bool
     has_time_limit: bool
     test_passed: bool | None
+    changes: tuple[Change, ...]
+    is_test: bool
+    test_is_last: bool
+
+    @property
+    def edits(self) -> bool:
+        """Whether it may change the content of files."""
+        return not EDITS.isdisjoint(self.changes)
+
+
+_NO_CHANGE: Final = ShellChanges((), False, False, "terminal")
 
 
 def signs_of(call: Call, tool: ToolFacts) -> CallSigns:
@@ -107,14 +123,12 @@ def signs_of(call: Call, tool: ToolFacts) -> CallSigns:
     written = _new_text(arguments) if kind in CHANGING else ""
     loose = looser().found(written) if written else _NONE
     edits_test = kind in CHANGING and any(_TEST_PATH.search(path) for path in paths)
-    is_test = "is_test" in flags
+    done = shell_changes(command, parts) if command and parts else _NO_CHANGE
     given = arguments if isinstance(arguments, dict) else {}
     return CallSigns(
-        key=document_digest(
-            call_key(call.name, None if arguments is UNKNOWN else arguments).encode()
-        )[:16],
+        key=_key(call),
         kind=kind,
-        effect=tool.effect,
+        effect=done.effect if parts else tool.effect,
         is_offered=tool.is_offered,
         is_valid=meets(arguments, tool.parameters) if call.raw_arguments is None else False,
         command=None if command is None else " ".join(command.split()),
@@ -128,14 +142,28 @@ def signs_of(call: Call, tool: ToolFacts) -> CallSigns:
         shown=shown,
         is_empty=None if result is None else output is None or output.strip() in _EMPTY,
         edits_test=edits_test,
-        weakens_test=(edits_test and "skips" in loose) or (is_test and "excludes_tests" in flags),
+        weakens_test=(edits_test and "skips" in loose)
+        or (done.is_test and "excludes_tests" in flags),
         swallows="swallows" in loose,
         touches_manifest=any(path.rsplit("/", 1)[-1] in _MANIFESTS for path in paths),
         holds_secret=bool(text) and bool(secrets().found(text)),
         in_background="in_background" in flags or given.get("run_in_background") is True,
         has_time_limit="has_time_limit" in flags or _is_number(given.get("timeout")),
-        test_passed=_test_outcome(failed, shown) if is_test else None,
+        test_passed=_test_outcome(failed, shown) if done.is_test else None,
+        changes=("tool",) if kind in CHANGING else done.changes,
+        is_test=done.is_test,
+        test_is_last=done.test_is_last,
     )
+
+
+def _key(call: Call) -> str | None:
+    if call.arguments is not UNKNOWN:
+        text = call_key(call.name, call.arguments)
+    elif call.raw_arguments is not None:
+        text = f"{call.name} raw {call.raw_arguments}"
+    else:
+        return None
+    return document_digest(text.encode(errors="surrogatepass"))[:16]
 
 
 _OF_PATHS: Final = frozenset({"reads_secret_file", "reads_log", "is_destructive"})

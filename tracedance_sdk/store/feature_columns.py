@@ -15,7 +15,7 @@ def _column(name: str, kind: str, meaning: str, families: str = "") -> Column:
     return Column(name, kind, meaning, tuple(families.split()))
 
 
-FEATURES_VERSION: Final = 1
+FEATURES_VERSION: Final = 2
 """Goes up with every change to what a derived column holds; `index` then derives them again."""
 
 ABOUT: Final = (
@@ -46,7 +46,7 @@ OF_TURNS: Final = (
     _column("approves", "flag", "human: it begins with a yes", "A06 A11 F07"),
     _column("requests_effect", "flag", "human: it names an effect on the outside", "A11"),
     _column("shows_secret", "flag", "its text looks as if it held a secret, masked or not", "A07"),
-    _column("edits_before", "int", "successful edits and writes before it", "C01 C03"),
+    _column("edits_before", "int", "edits and writes before it, by tool or shell", "C01 C03"),
     _column("tests_since_edit", "int", "test runs after the last edit", "C01 C03"),
     _column("tests_passed_since_edit", "flag", "the last of them passed; null without", "C01 C02"),
     _column("last_result_failed", "flag", "the result before it failed; null without any",
@@ -59,7 +59,8 @@ OF_CALLS: Final = (
     _column("name", "text", "the tool", "A02"),
     _column("kind", "text", "shell, read, write, edit, search, plan, ask, send, subagent or other",
             "A05 A09 A10 F04 F08"),
-    _column("effect", "text", "pure, read, write, terminal or unknown", "A10 A11"),
+    _column("effect", "text", "pure, read, write, terminal or unknown; a shell's by its command",
+            "A10 A11"),
     _column("tool_offered", "flag", "its name is among the trace's tools; null without any", "A02"),
     _column("arguments_valid", "flag", "required, known and of the right type; null without schema",
             "A03"),
@@ -69,10 +70,15 @@ OF_CALLS: Final = (
     _column("heads", "texts", "shell: the first word of each, with git's and others' second",
             "A01 A08 F09"),
     _column("paths", "texts", "paths among its arguments or in its command", "A04 A05 A10 F03"),
-    _column("call_key", "text", "16 hex; equal for equal tools and arguments", "F01 F09"),
-    _column("repeats_previous", "flag", "equal to the agent's call before it", "F01"),
-    _column("equal_calls_before", "int", "equal calls before it", "F01"),
-    _column("equal_failures_before", "int", "equal failures since the last change", "F01 F09"),
+    _column("call_key", "text", "16 hex; equal for equal tools and arguments; null when unknown",
+            "F01 F09"),
+    _column("repeats_previous", "flag", "equal to the agent's call before it; null when unknown",
+            "F01"),
+    _column("equal_calls_before", "int", "equal calls before it; null when unknown", "F01"),
+    _column("equal_failures_before", "int",
+            "equal failures with no other change since; null when unknown", "F01 F09"),
+    _column("changes", "texts", "how it may change what later calls find: see below",
+            "F01 A08 A10 C01 C03"),
     _column("same_head_timed_out_before", "flag", "a command with the same first word timed out",
             "A13 F09"),
     _column("exit_code", "int", "as recorded, else as the result's text says", "A01 F01"),

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from tracedance_sdk.store.call_signs import CHANGING, CallSigns, signs_of
+from tracedance_sdk.store.claims import claims_passing
 from tracedance_sdk.store.facts import Row
 from tracedance_sdk.store.feature_columns import OF_CALLS, OF_TURNS
 from tracedance_sdk.store.signals import secrets, speech
@@ -83,7 +84,8 @@ class _Past:
         self.failing_turn = False
         self.failures = 0
         self.deliveries = 0
-        self.last_key: str | None = None
+        self.last: CallSigns | None = None
+        """The agent's call before this one."""
         self.equal: Counter[str] = Counter()
         self.equal_failures: Counter[str] = Counter()
         self.timed_out_heads: set[str] = set()
@@ -96,6 +98,8 @@ class _Past:
         text = _human_text(turn) if is_human else turn.text
         is_agent = turn.role == "assistant"
         said = speech().found(text) if text and (is_agent or is_human) else frozenset()
+        if "claims_tests_pass" in said and not claims_passing(text):
+            said -= {"claims_tests_pass"}
         own = _AGENT if is_agent else frozenset()
         extra = turn.__pydantic_extra__ or {}
         rule = extra.get("origin_rule")
@@ -123,7 +127,7 @@ class _Past:
         """Return the columns of a call, `OF_CALLS`."""
         flags, shown, failed = signs.flags, signs.shown, signs.failed
         is_shell = signs.kind == "shell"
-        changes = signs.kind in CHANGING
+        changes, key = signs.kind in CHANGING, signs.key
         has_result = failed is not None
         heads = signs.heads or ()
 
@@ -140,10 +144,11 @@ class _Past:
             signs.commands,
             signs.heads,
             signs.paths,
-            signs.key,
-            signs.key == self.last_key,
-            self.equal.get(signs.key, 0),
-            self.equal_failures.get(signs.key, 0),
+            key,
+            self._repeats(signs),
+            None if key is None else self.equal.get(key, 0),
+            None if key is None else self.equal_failures.get(key, 0),
+            list(signs.changes),
             not self.timed_out_heads.isdisjoint(heads),
             signs.exit_code,
             failed,
@@ -162,7 +167,7 @@ class _Past:
             _is_lost(signs),
             signs.is_empty,
             not self.touched.isdisjoint(signs.paths) if changes else None,
-            is_shell and "is_test" in flags,
+            signs.is_test,
             signs.test_passed,
             self.test_failed,
             signs.edits_test,
@@ -186,35 +191,55 @@ class _Past:
             "reads_log" in flags,
         )
 
+    def _repeats(self, signs: CallSigns) -> bool | None:
+        """Whether a call equals the agent's one before; None where that is not on record."""
+        before = self.last
+        if before is None:
+            return False if signs.key is not None else None
+        if signs.key is None or before.key is None:
+            return None
+        return signs.key == before.key
+
     def take_in(self, call: Call, signs: CallSigns) -> None:
         """Count a call among what happened."""
         if call.requested_by == "agent":
-            self.last_key = signs.key
-        self.equal[signs.key] += 1
-        failed = signs.failed
+            self.last = signs
+        failed, key = signs.failed, signs.key
         if failed is not None:
             self.last_failed = failed
             self.turn_failed |= failed
-        if failed:
-            self.failures += 1
-            self.equal_failures[signs.key] += 1
         if "timed_out" in signs.shown and signs.heads:
             self.timed_out_heads.update(signs.heads)
-        if "is_test" in signs.flags and signs.kind == "shell":
+        if _may_have_changed(signs):
+            self._take_in_change(signs)
+        if key is not None:
+            self.equal[key] += 1
+            if failed:
+                self.equal_failures[key] += 1
+        self.failures += bool(failed)
+        if signs.is_test:
             self.tests_since_edit += 1
             self.last_test_passed = signs.test_passed
             self.test_failed = signs.test_passed is False
+            if signs.edits and not signs.test_is_last:
+                self.tests_since_edit, self.last_test_passed = 0, None
         if not failed:
             self._take_in_success(signs)
         self.manifest_seen |= signs.touches_manifest
 
-    def _take_in_success(self, signs: CallSigns) -> None:
-        self.touched.update(signs.paths)
-        if signs.kind in CHANGING:
+    def _take_in_change(self, signs: CallSigns) -> None:
+        # Repeating a call is no change between its own repetitions.
+        own = 0 if signs.key is None else self.equal_failures.get(signs.key, 0)
+        self.equal_failures.clear()
+        if signs.key is not None and own:
+            self.equal_failures[signs.key] = own
+        if signs.edits:
             self.edits += 1
             self.tests_since_edit, self.last_test_passed = 0, None
             self.inspected = False
-            self.equal_failures.clear()
+
+    def _take_in_success(self, signs: CallSigns) -> None:
+        self.touched.update(signs.paths)
         if signs.kind == "shell" and "inspects_changes" in signs.flags:
             self.inspected = True
         if signs.kind == "send" or "publishes" in signs.flags:
@@ -225,6 +250,13 @@ class _Past:
         self.human_turns += is_human
         if turn.calls:
             self.failing_turn, self.turn_failed = self.turn_failed, False
+
+
+def _may_have_changed(signs: CallSigns) -> bool:
+    """Whether a call changed anything: one that failed may have done so with an earlier command."""
+    if not signs.changes:
+        return False
+    return not signs.failed or len(signs.commands or ()) > 1
 
 
 def _is_lost(signs: CallSigns) -> bool | None:
