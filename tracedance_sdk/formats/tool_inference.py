@@ -44,6 +44,9 @@ _TYPES: Final = {
     list: "array",
     dict: "object",
 }
+_STUBS: Final = frozenset({"$type", "$blob"})
+"""One of these keys is in every stub."""
+
 _ANY: Final = "any"
 """The type of a value that is not at hand: moved away, or none that JSON can express."""
 
@@ -256,7 +259,11 @@ def is_named(call: Call) -> bool:
 
 def _type(value: Json) -> str:
     word = _TYPES.get(type(value), _ANY)
-    if word == "object" and (is_type_stub(value) or blob_digest(value) is not None):
+    if (
+        word == "object"
+        and not _STUBS.isdisjoint(value)
+        and (is_type_stub(value) or blob_digest(value) is not None)
+    ):
         return _ANY
     return word
 

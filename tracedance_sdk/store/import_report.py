@@ -81,10 +81,11 @@ class Tally:
         """Count a trace whose tools' definitions are of an origin of `ORIGINS`."""
         self.traces += 1
         self.turns += len(trace.turns)
-        for call in trace.calls:
-            self.calls += 1
-            self.results += call.result is not None
-            self.errors += call.failed
+        calls = trace.calls
+        results = [call.result for call in calls if call.result is not None]
+        self.calls += len(calls)
+        self.results += len(results)
+        self.errors += sum(result.ok is False for result in results)
         self._sessions.add(source_digest([trace.session_id or trace.id])[:16])
         self.fit.update(trace.fidelity.fit_for)
         if "next_turn" in trace.fidelity.fit_for:

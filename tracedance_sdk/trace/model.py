@@ -346,12 +346,16 @@ class Trace(Record):
     @property
     def calls(self) -> tuple[Call, ...]:
         """Every call, whoever asked for it, in order."""
-        return tuple(call for turn in self.turns for call in turn.calls)
+        found: list[Call] = []
+        for turn in self.turns:
+            # Records are plain objects: their dicts are read faster than their attributes.
+            found += turn.__dict__["calls"]
+        return tuple(found)
 
     @property
     def actions(self) -> tuple[Call, ...]:
         """The agent's own calls in order: not a simulated user's, not those inside a call."""
-        return tuple(call for call in self.calls if call.requested_by == "agent")
+        return tuple([call for call in self.calls if call.__dict__["requested_by"] == "agent"])
 
     def places(self) -> Iterator[tuple[str, Call]]:
         """Yield ``("turns[i].calls[j]", call)`` for every call, in order."""
