@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from tracedance_sdk.errors import TraceDanceError
-from tracedance_sdk.formats import ImportProblem, Signature, documents, trace_from_messages
+from tracedance_sdk.formats import (
+    MARK,
+    ImportProblem,
+    Signature,
+    documents,
+    marked,
+    read_mark,
+    trace_from_messages,
+)
 from tracedance_sdk.trace import Json, Source, Trace, imported_trace_id, source_digest
 
 _ID_KEYS = ("id", "conversation_id", "session_id")
@@ -74,20 +82,26 @@ def _trace(
 ) -> Trace:
     fields: dict[str, Any] = value if isinstance(value, dict) else {"messages": value}
     messages = fields.get("messages")
+    mark = read_mark(fields.get(MARK), where=where)
     native_id, namespace = _identity(fields, messages)
-    repeated = seen[native_id, namespace]
-    seen[native_id, namespace] += 1
-    branch = str(repeated) if repeated else ""
-    known = {"messages", "tools", "functions"}
-    return trace_from_messages(
+    known = {"messages", "tools", "functions"} | ({MARK} if mark else set())
+    found = trace_from_messages(
         messages,
-        trace_id=imported_trace_id("openai_chat", namespace, native_id, branch),
+        trace_id=_trace_id(native_id, namespace, seen),
         tools=fields.get("tools") or fields.get("functions"),
         where=where,
         path=f"{steps}.messages" if isinstance(value, dict) else steps,
         source=Source(collector="openai_chat", uri=str(path), native_id=native_id),
         metadata={key: item for key, item in fields.items() if key not in known},
     )
+    return found if mark is None else marked(found, mark, messages=messages or ())
+
+
+def _trace_id(native_id: str, namespace: str, seen: Counter[tuple[str, str]]) -> str:
+    repeated = seen[native_id, namespace]
+    seen[native_id, namespace] += 1
+    branch = str(repeated) if repeated else ""
+    return imported_trace_id("openai_chat", namespace, native_id, branch)
 
 
 def _identity(fields: dict[str, Any], messages: Json) -> tuple[str, str]:

@@ -45,8 +45,12 @@ def test_what_is_exported_is_read_again_without_losing_a_call(
     assert [str(item.problem) for item in again if item.problem is not None] == []
     found = [item.trace for item in again if item.trace is not None]
     if form == "openai-chat":
-        # A conversation has no place for the calls of others, nor for its trace's id; where ids
-        # of calls repeat, a result may go to another call of the same id.
+        # A conversation has no place for the calls of others; where ids of calls repeat, a result
+        # may go to another call of the same id.
+        for copy, trace in zip(found, traces.values(), strict=True):
+            assert copy.source is not None
+            assert copy.source.native_id == trace.id
+            assert set(copy.fidelity.fit_for) <= set(trace.fidelity.fit_for)
         asked = [(names(trace.actions), answers(trace.actions)) for trace in traces.values()]
         assert [(names(trace.calls), answers(trace.calls)) for trace in found] == asked
     else:

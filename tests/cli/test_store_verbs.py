@@ -16,7 +16,20 @@ import tracedance_sdk as td
 from tests.cli.conftest import Tracedance
 from tracedance_sdk.formats import collect_paths
 from tracedance_sdk.store import TraceStore
-from tracedance_sdk.trace import Agent, Call, Outcome, Parent, Result, Text, Trace, Turn
+from tracedance_sdk.trace import (
+    UNKNOWN,
+    Agent,
+    Call,
+    ErrorInfo,
+    Outcome,
+    Parent,
+    Result,
+    Text,
+    Trace,
+    Turn,
+    assess,
+    note,
+)
 
 NOW = datetime.now(UTC)
 
@@ -205,8 +218,59 @@ def test_what_is_exported_is_read_again_with_every_call(
     assert [
         [(c.name, c.arguments, c.result and c.result.content) for c in t.calls] for t in found
     ] == [[(c.name, c.arguments, c.result and c.result.content) for c in t.calls] for t in original]
+    ran = tracedance("import", name, "--store", kept, "--quiet")
     if form != "openai-chat":
         assert sorted(item.id for item in found) == ["aa-1", "aa-2", "bb-1", "cc-1"]
+        assert ran.out.startswith("0 traces added, ")
+    else:
+        # What lacks something must not take the original's place.
+        assert {item.source and item.source.native_id for item in found} == {
+            "aa-1", "aa-2", "bb-1", "cc-1"
+        }  # fmt: skip
+        assert ran.out == "4 traces added, 0 replaced, 0 unchanged\n"
+    assert len(list(TraceStore.open(kept).traces("task_id = 'task-1'"))) == 4
+
+
+def test_an_exported_conversation_passes_for_no_better_one_than_it_was(
+    tmp_path: Path, tracedance: Tracedance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    calls = (
+        Call(index=0, id="a", name="look", result=Result(content="x", truncated=True)),
+        Call(index=1, id="b", name="look", arguments={}),
+        Call(index=2, id="c", name="look", arguments={}, result=Result(interrupted=True)),
+        Call(
+            index=3, id="d", name="look", arguments={},
+            result=Result(ok=False, error=ErrorInfo(type="OSError", message="no"), content="y"),
+        ),
+    )  # fmt: skip
+    turns = (
+        Turn(index=0, role="user", origin="harness", content=(Text(text="Look."),)),
+        Turn(index=1, role="assistant", origin="agent", synthetic=True, calls=calls),
+        Turn(index=2, role="assistant", origin="agent", content=(Text(text="Seen."),)),
+    )
+    before = assess(Trace(id="t", turns=turns), notes=[note("record_lost", count=2)])
+    td.save_trace(before, "t.json")
+    ran = tracedance("export", "t.json", "--to", "openai-chat", "--out", "x.jsonl")
+    assert ran.out == snapshot("""\
+1 trace written to 'x.jsonl'
+  no place in openai-chat for a call's error: 1
+  no place in openai-chat for that a call was interrupted: 1
+  no place in openai-chat for whether a call succeeded: 1
+  written all the same: calls without a result, as none was recorded: 1
+  written all the same: calls without arguments, as they are unknown: 1
+  written all the same: results without content, as none was seen: 1
+""")
+    (found,) = collect_paths(["x.jsonl"])
+    after = found.trace
+    assert after is not None
+    assert [call.arguments for call in after.calls] == [UNKNOWN, {}, {}, {}]
+    assert [(turn.origin, turn.synthetic) for turn in after.turns] == [
+        (turn.origin, turn.synthetic) for turn in turns
+    ]
+    kinds = {item.kind: item.count for item in before.fidelity.notes}
+    assert {item.kind: item.count for item in after.fidelity.notes} == kinds
+    assert after.fidelity.fit_for == before.fidelity.fit_for == ("reading",)
 
 
 def test_what_a_format_has_no_place_for_is_counted(kept: Path, tracedance: Tracedance) -> None:
@@ -214,7 +278,9 @@ def test_what_a_format_has_no_place_for_is_counted(kept: Path, tracedance: Trace
     assert ran.out == snapshot("""\
 4 traces written to 'x.jsonl'
   no place in openai-chat for a turn's model: 4
+  no place in openai-chat for the trace's agent: 4
   no place in openai-chat for the trace's outcome: 4
+  no place in openai-chat for the trace's started_at: 3
   no place in openai-chat for the trace's task_id: 4
   no place in openai-chat for whether a call succeeded: 4
 """)

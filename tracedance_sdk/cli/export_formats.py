@@ -9,14 +9,19 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import orjson
 
 from tracedance_sdk.errors import InvalidOption, TraceDanceError, UnreadableFile
-from tracedance_sdk.formats import messages_from_trace, tools_from_trace, write_atif
+from tracedance_sdk.formats import chat_document, write_atif
 from tracedance_sdk.otel import otlp_lines
-from tracedance_sdk.trace import UNKNOWN, Trace, encode_json
+from tracedance_sdk.trace import UNKNOWN, Agent, ToolDefinition, Trace, encode_json
+
+_OF_TRACES: Final = (
+    "outcome", "parent", "session_id", "task_id", "group", "metadata", "started_at", "ended_at",
+    "source",
+)  # fmt: skip
 
 
 class Export:
@@ -28,25 +33,28 @@ class Export:
     Attributes:
         written: Traces so far.
         lost: What the format has no place for → how often.
+        open: What is written without something that nobody knows → how often.
         problems: Traces that could not be written, one line each.
     """
 
     def __init__(self, form: str) -> None:
-        self._write, self._losses = FORMATS[form]
+        self._form = FORMATS[form]
         self.written = 0
         self.lost: Counter[str] = Counter()
+        self.open: Counter[str] = Counter()
         self.problems: list[str] = []
 
     def lines(self, traces: Iterable[Trace]) -> Iterator[bytes]:
         """Yield the lines of all traces, without line ends."""
         for trace in traces:
             try:
-                lines = list(self._write(trace))
+                lines = list(self._form.write(trace))
             except (TraceDanceError, TypeError, ValueError) as error:
                 self.problems.append(f"trace {trace.id:.64} cannot be written: {error}")
                 continue
             self.written += 1
-            self.lost.update(self._losses(trace))
+            self.lost.update(self._form.losses(trace))
+            self.open.update(self._form.left_open(trace))
             yield from lines
 
 
@@ -98,11 +106,7 @@ def _otlp(trace: Trace) -> Iterator[bytes]:
 
 
 def _chat(trace: Trace) -> Iterator[bytes]:
-    document: dict[str, Any] = {"id": trace.id, "messages": messages_from_trace(trace)}
-    tools = tools_from_trace(trace)
-    if tools:
-        document["tools"] = tools
-    yield orjson.dumps(document)
+    yield orjson.dumps(chat_document(trace))
 
 
 def _nothing(_trace: Trace) -> Iterator[str]:
@@ -113,30 +117,72 @@ def _not_in_chats(trace: Trace) -> Iterator[str]:
     for name in ("initial_state", "final_state"):
         if getattr(trace, name) is not UNKNOWN:
             yield f"the trace's {name}"
-    for name in ("outcome", "parent", "session_id", "task_id", "group", "metadata"):
+    for name in _OF_TRACES:
         if getattr(trace, name):
             yield f"the trace's {name}"
+    if trace.agent != Agent():
+        yield "the trace's agent"
+    yield from ("where a tool's definition comes from" for t in trace.tools if _is_added(t))
+    yield from _turns_not_in_chats(trace)
+    yield from _calls_not_in_chats(trace)
+
+
+def _is_added(tool: ToolDefinition) -> bool:
+    return tool.origin != "recorded"
+
+
+def _turns_not_in_chats(trace: Trace) -> Iterator[str]:
     for turn in trace.turns:
-        for name in ("model", "usage", "settings", "started_at", "finish_reason"):
+        for name in ("model", "usage", "settings", "started_at", "ended_at", "finish_reason"):
             if getattr(turn, name) is not None:
                 yield f"a turn's {name}"
-    yield from _calls_not_in_chats(trace)
 
 
 def _calls_not_in_chats(trace: Trace) -> Iterator[str]:
     for call in trace.calls:
         if call.requested_by != "agent":
             yield "calls that are not the agent's"
-        elif call.result is not None and call.result.ok is not None:
+            continue
+        for name in ("started_at", "duration_ms", "state_change"):
+            if getattr(call, name) is not None:
+                yield f"a call's {name}"
+        result = call.result
+        if result is None:
+            continue
+        if result.ok is not None:
             yield "whether a call succeeded"
+        if result.error is not None:
+            is_text = result.content is UNKNOWN
+            yield "a call's error" + (", written as its result" if is_text else "")
+        if result.interrupted:
+            yield "that a call was interrupted"
+        if result.exit_code is not None:
+            yield "a call's exit_code"
 
 
-FORMATS: Final[
-    dict[str, tuple[Callable[[Trace], Iterator[bytes]], Callable[[Trace], Iterator[str]]]]
-] = {
-    "atif": (_atif, _nothing),
-    "openai-chat": (_chat, _not_in_chats),
-    "otlp": (_otlp, _nothing),
-    "trace-json": (_trace_json, _nothing),
+def _left_open_in_chats(trace: Trace) -> Iterator[str]:
+    """Yield what is not written as nobody knows it, which other programs may refuse."""
+    for call in trace.actions:
+        if call.arguments is UNKNOWN and call.raw_arguments is None:
+            yield "calls without arguments, as they are unknown"
+        if call.result is None:
+            yield "calls without a result, as none was recorded"
+        elif call.result.content is UNKNOWN and call.result.error is None:
+            yield "results without content, as none was seen"
+
+
+class _Form(NamedTuple):
+    """A format: how a trace is written, what of it gets lost, and what is left open."""
+
+    write: Callable[[Trace], Iterator[bytes]]
+    losses: Callable[[Trace], Iterator[str]] = _nothing
+    left_open: Callable[[Trace], Iterator[str]] = _nothing
+
+
+FORMATS: Final = {
+    "atif": _Form(_atif),
+    "openai-chat": _Form(_chat, _not_in_chats, _left_open_in_chats),
+    "otlp": _Form(_otlp),
+    "trace-json": _Form(_trace_json),
 }
-"""Name → how a trace is written, and what of it gets lost."""
+"""The formats by name."""

@@ -81,6 +81,8 @@ def export(
     click.echo(f"{count(work.written, 'trace')} written to {str(out)!r}")
     for what, number in sorted(work.lost.items()):
         click.echo(f"  no place in {form} for {what}: {number:,}")
+    for what, number in sorted(work.open.items()):
+        click.echo(f"  written all the same: {what}: {number:,}")
     for line in work.problems[:_MOST_PROBLEMS]:
         complain(line)
     return 3 if work.problems or missed.number else 0

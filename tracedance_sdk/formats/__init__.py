@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         written_tools,
     )
     from tracedance_sdk.formats.openai_chat_request import chat_request
+    from tracedance_sdk.formats.openai_export import MARK, chat_document, marked, read_mark
     from tracedance_sdk.formats.openai_reading import Conversation, ResultMark, read_messages
     from tracedance_sdk.formats.openai_responses import traces_from_responses
     from tracedance_sdk.formats.openai_responses_writing import responses_request
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROUP",
+    "MARK",
     "Attributed",
     "Classified",
     "Collected",
@@ -118,6 +120,7 @@ __all__ = [
     "Transcript",
     "anthropic_request",
     "attribute",
+    "chat_document",
     "chat_request",
     "classify",
     "collect_paths",
@@ -131,6 +134,7 @@ __all__ = [
     "load_collectors",
     "load_mapping",
     "load_trace",
+    "marked",
     "media_part",
     "messages_from_trace",
     "named_collector",
@@ -141,6 +145,7 @@ __all__ = [
     "read_arguments",
     "read_document",
     "read_head",
+    "read_mark",
     "read_message",
     "read_messages",
     "reasoning_part",
@@ -200,6 +205,7 @@ __getattr__, __dir__ = lazy_face(
             "written_tools",
         ),
         "openai_chat_request": ("chat_request",),
+        "openai_export": ("MARK", "chat_document", "marked", "read_mark"),
         "openai_reading": ("Conversation", "ResultMark", "read_messages"),
         "openai_responses": ("traces_from_responses",),
         "openai_responses_writing": ("responses_request",),

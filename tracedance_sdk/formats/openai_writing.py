@@ -8,7 +8,7 @@ from typing import Any
 from tracedance_sdk.formats.leftovers import restored
 from tracedance_sdk.formats.openai_parts import content_from_parts, reasoning_field
 from tracedance_sdk.formats.openai_tools import extra, json_text, written_arguments
-from tracedance_sdk.trace import UNKNOWN, Call, Json, Result, Turn
+from tracedance_sdk.trace import UNKNOWN, Call, Json, Result, Turn, Unknown
 
 
 def write_messages(
@@ -30,7 +30,7 @@ def write_messages(
     moved: list[tuple[int, dict[str, Any]]] = []
     for turn in turns:
         calls = [call for call in turn.calls if call.requested_by == "agent"]
-        if not turn.synthetic or any(not is_unrequested(call) for call in calls):
+        if has_message(turn):
             messages.append(restored(plain_message(turn), extra(turn)))
         for call in calls:
             if call.result is None:
@@ -44,6 +44,13 @@ def write_messages(
     for place, message in sorted(moved, key=lambda item: item[0]):
         messages.insert(place, message)
     return messages
+
+
+def has_message(turn: Turn) -> bool:
+    """Whether a turn is written as a message: one made up for results of others' calls is not."""
+    return not turn.synthetic or any(
+        call.requested_by == "agent" and not is_unrequested(call) for call in turn.calls
+    )
 
 
 def is_unrequested(call: Call) -> bool:
@@ -73,32 +80,30 @@ def plain_message(turn: Turn) -> dict[str, Any]:
 
 
 def _request(call: Call) -> dict[str, Any]:
-    arguments = written_arguments(call.arguments, call.raw_arguments)
-    return {
-        "id": call.id,
-        "type": "function",
-        "function": {"name": call.name, "arguments": arguments},
-    }
+    function: dict[str, Any] = {"name": call.name}
+    if call.arguments is not UNKNOWN or call.raw_arguments is not None:
+        # An empty text would say that there were none.
+        function["arguments"] = written_arguments(call.arguments, call.raw_arguments)
+    return {"id": call.id, "type": "function", "function": function}
 
 
 def plain_answer(call: Call, result: Result, *, with_name: bool) -> dict[str, Any]:
-    """Return a result as a ``tool`` message."""
-    message: dict[str, Any] = {
-        "role": "tool",
-        "tool_call_id": call.id,
-        "content": _answer_content(result),
-    }
+    """Return a result as a ``tool`` message; without ``content`` where nothing was seen of it."""
+    message: dict[str, Any] = {"role": "tool", "tool_call_id": call.id}
+    content = _answer_content(result)
+    if content is not UNKNOWN:
+        message["content"] = content
     if with_name:
         message["name"] = call.name
     return message
 
 
-def _answer_content(result: Result) -> Json:
+def _answer_content(result: Result) -> Json | Unknown:
     content = result.content
     if content is UNKNOWN:
         if result.error is not None:
             return f"{result.error.type}: {result.error.message}"
-        return "interrupted" if result.interrupted else ""
+        return UNKNOWN
     if isinstance(content, str) or _is_part_list(content):
         return content
     return json_text(content)
