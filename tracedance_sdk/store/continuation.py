@@ -1,0 +1,114 @@
+"""Whether two traces of one id are one run at two times, or two runs that share an id.
+
+Ids of foreign systems may repeat: two trials of one task, two folders of one name. A longer version
+of a run says first what the shorter one said; a different run does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tracedance_sdk.trace import (
+    UNKNOWN,
+    Call,
+    Json,
+    Outcome,
+    Result,
+    Trace,
+    Turn,
+    canonical_json,
+    imported_trace_id,
+    json_digest,
+)
+
+
+def is_same_run(one: Trace, other: Trace) -> bool:
+    """Whether one trace may be the other at a later time, or as it was read from another place.
+
+    What the shorter one says is compared with the beginning of the longer one: roles, texts, calls
+    and results. Its last turn may have grown since. Where both know the outcome, it is the same.
+    """
+    return difference(one, other) is None
+
+
+def difference(one: Trace, other: Trace) -> int | None:
+    """Return the index of the first turn in which two traces tell of different runs.
+
+    Returns:
+        None where they do not; the number of turns of the shorter one where only the outcome
+        differs.
+    """
+    shorter, longer = sorted((one, other), key=_length)
+    last = len(shorter.turns) - 1
+    for index, turn in enumerate(shorter.turns):
+        if not _is_begun_by(turn, longer.turns[index], is_last=index == last):
+            return index
+    has_grown = _length(shorter) != _length(longer)
+    if not has_grown and _outcomes_differ(one.outcome, other.outcome):
+        return len(shorter.turns)
+    return None
+
+
+def other_run_id(trace: Trace, at: int) -> str:
+    """Return the id of a run that shares its own with another, from which it differs in a turn.
+
+    It stays as it is when the run grows.
+    """
+    return imported_trace_id("store", "same id, other run", trace.id, _said(trace, at))
+
+
+def _length(trace: Trace) -> tuple[int, int]:
+    return len(trace.turns), len(trace.calls)
+
+
+def _said(trace: Trace, at: int) -> str:
+    if at < len(trace.turns):
+        turn = trace.turns[at]
+        first = [[call.name, _known(call.arguments)] for call in turn.calls[:1]]
+        return json_digest([turn.role, turn.text, first])
+    outcome = trace.outcome
+    return json_digest([] if outcome is None else [outcome.success, outcome.reward])
+
+
+def _is_begun_by(turn: Turn, later: Turn, *, is_last: bool) -> bool:
+    if turn.role != later.role:
+        return False
+    if not (later.text.startswith(turn.text) if is_last else later.text == turn.text):
+        return False
+    if len(turn.calls) > len(later.calls) or (not is_last and len(turn.calls) < len(later.calls)):
+        return False
+    return _are_equal(turn.calls, later.calls)
+
+
+def _are_equal(calls: Sequence[Call], later: Sequence[Call]) -> bool:
+    return all(
+        call.name == after.name
+        and _agree(call.arguments, after.arguments)
+        and _results_agree(call.result, after.result)
+        for call, after in zip(calls, later, strict=False)
+    )
+
+
+def _agree(value: Json, later: Json) -> bool:
+    if value is UNKNOWN or later is UNKNOWN or value == later:
+        return True
+    return canonical_json(value) == canonical_json(later)
+
+
+def _known(value: Json) -> Json:
+    return None if value is UNKNOWN else value
+
+
+def _results_agree(result: Result | None, later: Result | None) -> bool:
+    if result is None or later is None:
+        return True
+    if result.interrupted or later.interrupted or result.truncated or later.truncated:
+        return True
+    return _agree(result.content, later.content)
+
+
+def _outcomes_differ(outcome: Outcome | None, other: Outcome | None) -> bool:
+    if outcome is None or other is None:
+        return False
+    pairs = ((outcome.success, other.success), (outcome.reward, other.reward))
+    return any(None not in pair and pair[0] != pair[1] for pair in pairs)
