@@ -15,10 +15,13 @@ class StoredDocument(NamedTuple):
     Attributes:
         trace: The trace.
         data: Its document: bytes that `load_trace` reads as this very trace.
+        protection: What was done to it: ``plain`` (nothing), ``masked`` (secrets were),
+            ``pseudonymised`` (people were replaced, too), ``pseudonymised_only`` (secrets stand).
     """
 
     trace: Trace
     data: bytes
+    protection: str = "plain"
 
 
 class ImportProblem(NamedTuple):

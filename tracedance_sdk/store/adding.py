@@ -178,7 +178,7 @@ class Adding:
             return False
         counts = [0] * _KINDS
         counts[kind] = 1
-        self._summary = self._summary.plus(AddSummary(*counts))
+        self._summary = self._summary.plus(_summary(counts))
         return True
 
     def _hand_over(
@@ -231,7 +231,7 @@ class Adding:
         if sum(known.measure.bytes for known in moved) > FAMILY_BYTES or len(moved) > _FAMILY_ROWS:
             moved = ()
         dropped = frozenset(replaced | {known.spot for known in moved})
-        return _Plan(tuple(kept.values()), dropped, moved, self._rows(moved), AddSummary(*counts))
+        return _Plan(tuple(kept.values()), dropped, moved, self._rows(moved), _summary(counts))
 
     def _rows(self, moved: Iterable[Known]) -> tuple[Rows, ...]:
         """Return stored traces by partition; they are in order of their spots."""
@@ -249,6 +249,11 @@ class Adding:
         )
         shapes = moved_shapes(self._folder, plan.rows, start=shapes)
         return write_partition(self._folder, Content(plan.written, plan.rows, names, shapes))
+
+
+def _summary(counts: list[int]) -> AddSummary:
+    added, replaced, unchanged, older, less_protected = counts
+    return AddSummary(added, replaced, unchanged, older, less_protected)
 
 
 _ADDED, _REPLACED, _UNCHANGED, _OLDER, _LESS_PROTECTED = range(5)

@@ -73,6 +73,12 @@ TRACES: Final = (
     Column("recorded_tools", "int", "how many of them were recorded with the run"),
     Column("document_bytes", "int", "length of the stored JSON document"),
     Column("document_sha256", "text", "its SHA-256, 64 hex characters"),
+    Column(
+        "protection",
+        "text",
+        "how it was imported: plain, masked (no secrets), pseudonymised (no people either), or "
+        "pseudonymised_only (people replaced, secrets kept)",
+    ),
     Column("links", "keys"),
 )
 

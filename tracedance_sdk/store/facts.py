@@ -59,13 +59,14 @@ def document_digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def facts_of(trace: Trace, *, size: int, digest: str) -> Facts:
+def facts_of(trace: Trace, *, size: int, digest: str, protection: str = "plain") -> Facts:
     """Take a trace apart.
 
     Args:
         trace: Any trace.
         size: Length of its document.
         digest: SHA-256 of its document.
+        protection: What was done to it; see `StoredDocument`.
     """
     trace_id, session_id = trace.id, trace.session_id
     turns: list[Row] = []
@@ -76,7 +77,8 @@ def facts_of(trace: Trace, *, size: int, digest: str) -> Facts:
             for position, call in enumerate(turn.calls):
                 calls.append((trace_id, session_id, index, *_call_row(call, position)))
         turns.append((trace_id, session_id, index, *_turn_row(turn)))
-    return Facts(_trace_row(trace, turns, calls, size=size, digest=digest), turns, calls)
+    row = _trace_row(trace, turns, calls, document=(size, digest, protection))
+    return Facts(row, turns, calls)
 
 
 def _turn_row(turn: Turn) -> Row:
@@ -186,7 +188,7 @@ def bounded(number: int | None) -> int | None:
     return number if number is None or -_LARGEST <= number < _LARGEST else None
 
 
-def _trace_row(trace: Trace, turns: list[Row], calls: list[Row], *, size: int, digest: str) -> Row:
+def _trace_row(trace: Trace, turns: list[Row], calls: list[Row], *, document: Row) -> Row:
     fit, outcome = trace.fidelity.fit_for, trace.outcome
     error = outcome.error if outcome else None
     parent, source, metadata = trace.parent, trace.source, trace.metadata
@@ -233,8 +235,7 @@ def _trace_row(trace: Trace, turns: list[Row], calls: list[Row], *, size: int, d
         [note.kind for note in trace.fidelity.notes],
         [tool.name for tool in trace.tools],
         sum(tool.origin == "recorded" for tool in trace.tools),
-        size,
-        digest,
+        *document,
         links_of(trace),
     )
 

@@ -18,7 +18,7 @@ from tracedance_sdk.store.partitions import read_table
 
 _COLUMNS: Final = (
     "trace_id", "session_id", "parent_trace_id", "family", "turns", "calls", "document_bytes",
-    "document_sha256",
+    "document_sha256", "protection",
 )  # fmt: skip
 _MOST_OPEN: Final = 8
 _ROW_BITS: Final = 31
@@ -39,6 +39,7 @@ class Known(NamedTuple):
     family: str
     measure: Measure
     digest: str
+    protection: str
 
 
 class KeyIndex:
@@ -155,6 +156,7 @@ class KeyIndex:
                 get["family"],
                 Measure(get["turns"], get["calls"], get["document_bytes"]),
                 get["document_sha256"],
+                get["protection"],
             )
 
     def _columns(self, name: str) -> dict[str, Any]:

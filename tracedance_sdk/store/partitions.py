@@ -42,6 +42,7 @@ _FEW_VALUES: Final = frozenset(
         "trace_id", "session_id", "family", "agent", "agent_version", "collector", "trace_group",
         "project", "cwd", "git_branch", "role", "origin", "name", "model", "finish_reason",
         "requested_by", "bound_by", "kind", "effect", "event", "origin_rule", "failed_by",
+        "protection",
     }
 )  # fmt: skip
 """Text columns that are written as a dictionary."""
@@ -56,6 +57,7 @@ class Fresh(NamedTuple):
         digest: SHA-256 of its document.
         data: Its document.
         facts: Its rows.
+        protection: What was done to it.
     """
 
     member: Member
@@ -63,6 +65,7 @@ class Fresh(NamedTuple):
     digest: str
     data: bytes
     facts: Facts
+    protection: str
 
 
 class Rows(NamedTuple):
@@ -96,10 +99,14 @@ def write_partition(folder: LocalFolder, content: Content) -> Partition:
     """
     tables = {
         "traces": _traces(folder, content),
-        "documents": _documents(folder, content),
         **{kind: _events(folder, content, kind) for kind in _EVENTS},
     }
     files = {kind: keep_table(folder, kind, table) for kind, table in tables.items()}
+    files["documents"] = folder.keep(
+        "documents",
+        "parquet",
+        lambda path: _write(path, arrow_schema(DOCUMENTS), _documents(folder, content)),
+    )
     data = orjson.dumps(content.shapes.to_dict())
     files["tools"] = folder.keep("tools", "json", lambda path: path.write_bytes(data))
     sizes = tables["traces"].column("document_bytes")
@@ -108,7 +115,7 @@ def write_partition(folder: LocalFolder, content: Content) -> Partition:
 
 def keep_table(folder: LocalFolder, kind: str, table: Any) -> StoredFile:
     """Keep a table as a file of a store, its name beginning with a kind."""
-    return folder.keep(kind, "parquet", lambda path: _write(path, table))
+    return folder.keep(kind, "parquet", lambda path: _write(path, table.schema, _groups(table)))
 
 
 def read_shapes(folder: LocalFolder, partition: Partition) -> ToolShapes:
@@ -125,37 +132,27 @@ def read_shapes(folder: LocalFolder, partition: Partition) -> ToolShapes:
         raise damaged(folder, file, error) from error
 
 
-def _write(path: Path, table: Any) -> None:
-    names = [field.name for field in table.schema if str(field.type) == "string"]
-    large = [field.name for field in table.schema if str(field.type).startswith("large_")]
+def _write(path: Path, schema: Any, groups: Iterable[Any]) -> None:
+    """Write tables as the row groups of a file."""
+    names = [field.name for field in schema if str(field.type) == "string"]
+    large = [field.name for field in schema if str(field.type).startswith("large_")]
     writer = parquet().ParquetWriter(
         path,
-        table.schema,
+        schema,
         compression="zstd",
         compression_level=_LEVEL,
         use_dictionary=[name for name in names if name in _FEW_VALUES],
-        write_statistics=[name for name in table.schema.names if name not in large],
+        write_statistics=[name for name in schema.names if name not in large],
         store_schema=True,
     )
     with writer:
-        for start, length in _groups(table):
-            writer.write_table(table.slice(start, length), row_group_size=max(length, 1))
+        for group in groups:
+            writer.write_table(group, row_group_size=max(group.num_rows, 1))
 
 
-def _groups(table: Any) -> Iterator[tuple[int, int]]:
-    """Yield start and length of row groups: some rows, or some bytes of documents."""
-    if "document" not in table.schema.names:
-        for start in range(0, table.num_rows, _GROUP_ROWS):
-            yield start, min(_GROUP_ROWS, table.num_rows - start)
-        return
-    start = size = 0
-    for row, length in enumerate(compute().binary_length(table.column("document")).to_pylist()):
-        if row > start and size + length > _GROUP_BYTES:
-            yield start, row - start
-            start, size = row, 0
-        size += length
-    if start < table.num_rows:
-        yield start, table.num_rows - start
+def _groups(table: Any) -> Iterator[Any]:
+    for start in range(0, table.num_rows, _GROUP_ROWS):
+        yield table.slice(start, _GROUP_ROWS)
 
 
 def table_of(columns: Sequence[Column], rows: Sequence[Row]) -> Any:
@@ -181,10 +178,26 @@ def _traces(folder: LocalFolder, content: Content) -> Any:
     return table.set_column(place, "family", pa.array(content.families, type=pa.string()))
 
 
-def _documents(folder: LocalFolder, content: Content) -> Any:
-    tables = [table_of(DOCUMENTS, [(item.member.trace_id, item.data) for item in content.fresh])]
-    tables += [read_documents(folder, rows) for rows in content.moved]
-    return arrow().concat_tables(tables)
+def _documents(folder: LocalFolder, content: Content) -> Iterator[Any]:
+    """Yield the row groups of documents, one in memory at a time."""
+    rows: list[Row] = []
+    size = 0
+    for trace_id, data in _each_document(folder, content):
+        if rows and (size + len(data) > _GROUP_BYTES or len(rows) == _GROUP_ROWS):
+            yield table_of(DOCUMENTS, rows)
+            rows, size = [], 0
+        rows.append((trace_id, data))
+        size += len(data)
+    if rows:
+        yield table_of(DOCUMENTS, rows)
+
+
+def _each_document(folder: LocalFolder, content: Content) -> Iterator[tuple[str, bytes]]:
+    for item in content.fresh:
+        yield item.member.trace_id, item.data
+    for moved in content.moved:
+        for _, trace_id, data in each_document(folder, moved.partition, moved.rows):
+            yield trace_id, data
 
 
 def _events(folder: LocalFolder, content: Content, kind: str) -> Any:
@@ -251,13 +264,6 @@ def damaged(folder: LocalFolder, file: StoredFile, error: Exception) -> StoreErr
         return StoreError(f"the store {str(folder)!r} lacks its file {file.name}")
     reason = str(error).partition("\n")[0]
     return StoreError(f"the file {file.name} of the store {str(folder)!r} is damaged: {reason}")
-
-
-def read_documents(folder: LocalFolder, wanted: Rows) -> Any:
-    """Return rows of a partition's documents, unpacking only the groups they lie in."""
-    file = wanted.partition.files["documents"]
-    tables = [table for _, table in _document_groups(folder, file, wanted.rows)]
-    return arrow().concat_tables(tables) if tables else arrow_schema(DOCUMENTS).empty_table()
 
 
 def each_document(
