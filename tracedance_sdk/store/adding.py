@@ -20,6 +20,7 @@ from tracedance_sdk.store.key_index import KeyIndex, Known, Spot
 from tracedance_sdk.store.manifest import Manifest, Partition
 from tracedance_sdk.store.moving import moved_shapes
 from tracedance_sdk.store.partitions import Content, Fresh, Rows, write_partition
+from tracedance_sdk.store.protection import is_as_protected
 from tracedance_sdk.trace import Trace, encode_json, require_trace
 
 BATCH_BYTES: Final = 32 * 1024**2
@@ -40,9 +41,12 @@ class AddSummary(NamedTuple):
 
     Attributes:
         added: New in the store.
-        replaced: Longer than, or as long as and different from, what was there under their id.
+        replaced: More protected or longer than, or as long as and different from, what was there
+            under their id.
         unchanged: Equal to what was there.
         older: Shorter than what is there, and left out.
+        less_protected: Different from what is there, which is without secrets or people that they
+            may have, and left out whatever their length.
         refused: Traces that cannot be written as JSON, one line each.
     """
 
@@ -50,6 +54,7 @@ class AddSummary(NamedTuple):
     replaced: int = 0
     unchanged: int = 0
     older: int = 0
+    less_protected: int = 0
     refused: tuple[str, ...] = ()
 
     def plus(self, other: AddSummary) -> AddSummary:
@@ -59,6 +64,7 @@ class AddSummary(NamedTuple):
             self.replaced + other.replaced,
             self.unchanged + other.unchanged,
             self.older + other.older,
+            self.less_protected + other.less_protected,
             self.refused + other.refused,
         )
 
@@ -71,11 +77,12 @@ class _Batch:
         self.bytes = 0
         self.shapes = ToolShapes()
 
-    def add(self, trace: Trace, data: bytes, digest: str) -> None:
+    def add(self, item: StoredDocument, digest: str) -> None:
         """Take a trace apart and keep its rows."""
-        facts = facts_of(trace, size=len(data), digest=digest)
+        trace, data, protection = item
+        facts = facts_of(trace, size=len(data), digest=digest, protection=protection)
         measure = Measure(len(facts.turns), len(facts.calls), len(data))
-        self.items.append(Fresh(member_of(trace), measure, digest, data, facts))
+        self.items.append(Fresh(member_of(trace), measure, digest, data, facts, protection))
         self.shapes.add(trace)
         self.bytes += len(data)
 
@@ -134,39 +141,43 @@ class Adding:
         self._index.follow(present(self._folder).manifest)
         with ThreadPoolExecutor(1, thread_name_prefix="tracedance-store") as pool:
             pending: Future[AddSummary] | None = None
-            for trace, data in self._encoded(traces):
+            for item in self._encoded(traces):
+                trace, data, _ = item
                 digest = document_digest(data)
-                if self._is_settled(trace, len(data), digest):
+                if self._is_settled(item, digest):
                     continue
                 if self._batch.is_full(trace, len(data)):
                     pending = self._hand_over(pool, pending)
                     self._waiting = {trace.id}
                 self._waiting.add(trace.id)
-                self._batch.add(trace, data, digest)
+                self._batch.add(item, digest)
             pending = self._hand_over(pool, pending)
             self._take(pending)
         return self._summary
 
-    def _encoded(self, traces: Iterable[Trace | StoredDocument]) -> Iterator[tuple[Trace, bytes]]:
+    def _encoded(self, traces: Iterable[Trace | StoredDocument]) -> Iterator[StoredDocument]:
         for item in traces:
             if isinstance(item, StoredDocument):
                 yield item
                 continue
             trace = require_trace(item)
             try:
-                yield trace, encode_json(trace)
+                yield StoredDocument(trace, encode_json(trace))
             except InvalidTrace as error:
                 self._summary = self._summary.plus(AddSummary(refused=(str(error),)))
 
-    def _is_settled(self, trace: Trace, size: int, digest: str) -> bool:
-        """Whether the store has a trace as it is, or longer: then it need not be taken apart."""
+    def _is_settled(self, item: StoredDocument, digest: str) -> bool:
+        """Whether the store has a trace as it is, or better: then it need not be taken apart."""
+        trace, data, protection = item
         known = None if trace.id in self._waiting else self._index.find(trace.id)
         if known is None:
             return False
-        kind = _compared(_Version(_measure(trace, size), digest), known)
+        version = _Version(_measure(trace, len(data)), digest, protection)
+        kind = _compared(version, known)
         if kind <= _REPLACED:
             return False
-        counts = [0, 0, 1, 0] if kind == _UNCHANGED else [0, 0, 0, 1]
+        counts = [0] * _KINDS
+        counts[kind] = 1
         self._summary = self._summary.plus(_summary(counts))
         return True
 
@@ -204,7 +215,7 @@ class Adding:
     def _plan(self, items: Iterable[Fresh]) -> _Plan:
         kept: dict[str, Fresh] = {}
         before: dict[str, Known | None] = {}
-        counts = [0, 0, 0, 0]
+        counts = [0] * _KINDS
         for item in items:
             trace_id = item.member.trace_id
             if trace_id not in before:
@@ -241,16 +252,20 @@ class Adding:
 
 
 def _summary(counts: list[int]) -> AddSummary:
-    added, replaced, unchanged, older = counts
-    return AddSummary(added, replaced, unchanged, older)
+    added, replaced, unchanged, older, less_protected = counts
+    return AddSummary(added, replaced, unchanged, older, less_protected)
 
 
-_ADDED, _REPLACED, _UNCHANGED, _OLDER = range(4)
+_ADDED, _REPLACED, _UNCHANGED, _OLDER, _LESS_PROTECTED = range(5)
+"""The places of the counts in an `AddSummary`."""
+
+_KINDS: Final = 5
 
 
 class _Version(NamedTuple):
     measure: Measure
     digest: str
+    protection: str
 
 
 def _measure(trace: Trace, size: int) -> Measure:
@@ -260,8 +275,11 @@ def _measure(trace: Trace, size: int) -> Measure:
 def _compared(item: Fresh | _Version, known: Known | Fresh | None) -> int:
     if known is None:
         return _ADDED
-    if item.digest == known.digest:
+    is_as_good = is_as_protected(item.protection, known.protection)
+    if item.digest == known.digest and (not is_as_good or item.protection == known.protection):
         return _UNCHANGED
+    if item.protection != known.protection:
+        return _REPLACED if is_as_good else _LESS_PROTECTED
     return _REPLACED if item.measure >= known.measure else _OLDER
 
 
