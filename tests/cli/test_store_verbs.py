@@ -167,9 +167,16 @@ def test_a_store_is_compacted_and_indexed(kept: Path, tracedance: Tracedance) ->
     ran = tracedance("compact", kept)
     assert ran.out.startswith("2 partitions became 1, 0 rows left behind, ")
     assert sorted(TraceStore.open(kept), key=str) == sorted(before, key=str)
-    assert tracedance("sql", kept, "SELECT count(*) FROM features").code == 2
     assert tracedance("index", kept).out.startswith("features of 1 partition derived, 0 kept; ")
+    assert tracedance("index", kept).out.startswith("features of 0 partitions derived, 1 kept; ")
+    again = tracedance("index", kept, "--force")
+    assert again.out.startswith("features of 1 partition derived, 0 kept; ")
     assert tracedance("sql", kept, "SELECT count(*) FROM features").code == 0
+
+
+def test_a_query_for_features_derives_them_first(kept: Path, tracedance: Tracedance) -> None:
+    ran = tracedance("sql", kept, "SELECT count(*) FROM features", "--csv")
+    assert (ran.code, ran.out) == (0, "count_star()\n12\n")
 
 
 def test_one_trace_of_a_store_is_shown_and_all_are_graded(

@@ -44,11 +44,12 @@ def compact(store: Path) -> int:
     metavar="N",
     help="Processes to share the partitions among.",
 )
-def index(store: Path, *, jobs: int) -> int:
+@click.option("--force", is_flag=True, help="Derive those of all partitions again.")
+def index(store: Path, *, jobs: int, force: bool) -> int:
     """Derive the columns of the view features where they are missing or out of date."""
     from tracedance_sdk.store import TraceStore
 
-    found = TraceStore.open(store).index(processes=jobs)
+    found = TraceStore.open(store).index(processes=jobs, force=force)
     click.echo(
         f"features of {count(found.derived, 'partition')} derived, {found.kept:,} kept; "
         f"{count(found.duplicates, 'message')} that several sessions have word for word"

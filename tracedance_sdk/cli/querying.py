@@ -30,7 +30,8 @@ _CELL: Final = 200
 def sql(store: Path, query: str, *, form: str | None) -> int:
     """Ask the views traces, turns, calls and features of a store with one SELECT.
 
-    The columns are listed in the page on the store. The view features needs tracedance index.
+    The columns are listed in the page on the store. Features that the store
+    lacks are derived first, as tracedance index does.
     """
     from tracedance_sdk.store import TraceStore
 

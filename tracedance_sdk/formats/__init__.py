@@ -35,7 +35,12 @@ if TYPE_CHECKING:
         InspectSample,
         open_inspect_log,
     )
-    from tracedance_sdk.formats.known_tools import KnownTool, ToolTable, tool_table
+    from tracedance_sdk.formats.known_tools import (
+        KnownTool,
+        ToolTable,
+        tool_table,
+        tool_table_digest,
+    )
     from tracedance_sdk.formats.langfuse import traces_from_langfuse
     from tracedance_sdk.formats.mapping import MappingCollector, load_mapping
     from tracedance_sdk.formats.message_pieces import Message, Piece, SeenCall, SeenResult
@@ -154,6 +159,7 @@ __all__ = [
     "survey",
     "text_part",
     "tool_table",
+    "tool_table_digest",
     "tools_from_chat",
     "tools_from_trace",
     "trace_from_document",
@@ -192,7 +198,7 @@ __getattr__, __dir__ = lazy_face(
         "importing": ("Collected", "Collector", "ImportProblem", "StoredDocument"),
         "inspect_log": ("trace_from_inspect",),
         "inspect_log_archive": ("InspectLog", "InspectSample", "open_inspect_log"),
-        "known_tools": ("KnownTool", "ToolTable", "tool_table"),
+        "known_tools": ("KnownTool", "ToolTable", "tool_table", "tool_table_digest"),
         "langfuse": ("traces_from_langfuse",),
         "mapping": ("MappingCollector", "load_mapping"),
         "message_pieces": ("Message", "Piece", "SeenCall", "SeenResult"),

@@ -6,12 +6,14 @@ clients and benchmarks; a table of one's own goes before it; names alone tell th
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase, translate
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Final, Literal, NamedTuple
 
 from tracedance_sdk.errors import InvalidOption, UnreadableFile
@@ -173,28 +175,55 @@ def tool_table(extra: str | os.PathLike[str] | None = None) -> ToolTable:
     return ToolTable(own, packaged, rules)
 
 
+def tool_table_digest() -> str:
+    """Return what tells the table that `tool_table` gives now from any other, 32 hex characters.
+
+    Raises:
+        InvalidOption: The file that ``TRACEDANCE_TOOLS`` names cannot be read.
+    """
+    extra = read_text("tools")
+    own = b"" if extra is None else _own_bytes(extra, f"{SETTINGS['tools'].env}: ")
+    digest = hashlib.sha256(_packaged_digest())
+    digest.update(own)
+    return digest.hexdigest()[:32]
+
+
+@cache
+def _packaged_digest() -> bytes:
+    digest = hashlib.sha256()
+    for item in _packaged_files():
+        data = item.read_bytes()
+        digest.update(f"{item.name} {len(data)} ".encode())
+        digest.update(data)
+    return digest.digest()
+
+
 def _own_rows(path: str | os.PathLike[str], setting: str) -> list[ToolRow]:
+    return read_rows(_own_bytes(path, setting), where=f"{setting}{os.fspath(path)}")
+
+
+def _own_bytes(path: str | os.PathLike[str], setting: str) -> bytes:
     try:
-        data = read_bytes(path, limit=_MOST_BYTES)
+        return read_bytes(path, limit=_MOST_BYTES)
     except UnreadableFile as error:
         raise InvalidOption(f"{setting}{error}") from error
-    return read_rows(data, where=f"{setting}{os.fspath(path)}")
 
 
 @cache
 def _packaged() -> tuple[tuple[ToolRow, ...], tuple[_Rule, ...]]:
     """Return the rows that come with the package, and the rules for names."""
-    folder = files("tracedance_sdk.formats") / "data" / "tools"
-    tables = sorted(
-        (item for item in folder.iterdir() if item.name.endswith(".yaml")),
-        key=lambda item: item.name,
-    )
     rows: list[ToolRow] = []
     rules: tuple[_Rule, ...] = ()
-    for item in tables:
+    for item in _packaged_files():
         found = read_rows(item.read_bytes(), where=item.name)
         if item.name == _RULES:
             rules = tuple((re.compile(translate(rule.name)), rule) for rule in found)
         else:
             rows += found
     return tuple(rows), rules
+
+
+def _packaged_files() -> list[Traversable]:
+    folder = files("tracedance_sdk.formats") / "data" / "tools"
+    tables = (item for item in folder.iterdir() if item.name.endswith(".yaml"))
+    return sorted(tables, key=lambda item: item.name)

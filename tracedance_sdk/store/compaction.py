@@ -101,11 +101,14 @@ def _merged(folder: LocalFolder, group: Sequence[Partition]) -> Partition:
         families += names.take(arrow().array(rows.rows, type=arrow().int64())).to_pylist()
     shapes = moved_shapes(folder, moved, start=ToolShapes())
     merged = write_partition(folder, Content((), moved, families, shapes))
-    if any(part.features_version != FEATURES_VERSION for part in group):
+    made_with = {(part.features_version, part.features_tools) for part in group}
+    if len(made_with) > 1 or group[0].features_version != FEATURES_VERSION:
         return merged
     features = keep_table(folder, f"features-v{FEATURES_VERSION}", _features(folder, moved))
     return merged._replace(
-        files={**merged.files, "features": features}, features_version=FEATURES_VERSION
+        files={**merged.files, "features": features},
+        features_version=FEATURES_VERSION,
+        features_tools=group[0].features_tools,
     )
 
 

@@ -173,6 +173,10 @@ class LocalFolder:
     def _unwritable(self, error: OSError) -> StoreError:
         return StoreError(f"the store {str(self)!r} cannot be written: {error}")
 
+    def is_writable(self) -> bool:
+        """Whether files can be added."""
+        return os.access(self.path / PARTS, os.W_OK) and os.access(self.path, os.W_OK)
+
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
         """Hold off `clearing` while files are written that no manifest names yet."""

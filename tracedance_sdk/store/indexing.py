@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.errors import StoreError
+from tracedance_sdk.formats import tool_table_digest
 from tracedance_sdk.store.columns import ROW
 from tracedance_sdk.store.facts import Row
 from tracedance_sdk.store.feature_columns import FEATURES, FEATURES_VERSION
@@ -26,11 +27,18 @@ from tracedance_sdk.store.moving import read_traces
 from tracedance_sdk.store.partitions import keep_table, numbered, read_table
 from tracedance_sdk.store.queries import connected
 
-LEAST_CHARACTERS: Final = 40
-"""Shorter messages, such as "yes, go on", are alike by chance."""
+LEAST_CHARACTERS: Final = 80
+"""Shorter messages, such as "yes, please go on with it", are alike by chance."""
+
+LEAST_MARKED: Final = 40
+"""So many are enough for a message that begins as programs write them: see `_MARKED`."""
 
 LEAST_SESSIONS: Final = 3
 """In how many sessions a message must stand; trials of one task count once."""
+
+_MARKED: Final = r"^\s*(<[a-zA-Z_/!?]|\[|#|\{|You are |Your task |System:|Reminder:|IMPORTANT)"
+SIMULATED: Final = ("agentrx", "tau2_bench", "tau_bench", "tau_bench_few_shot")
+"""Collectors of benchmarks whose users are models: what they say is alike, and no harness's."""
 
 _MEMORY_MB: Final = 4096
 _MOST_ATTEMPTS: Final = 1_000
@@ -53,21 +61,32 @@ class IndexSummary(NamedTuple):
     duplicates: int
 
 
-def index_store(folder: LocalFolder, *, processes: int = 1) -> IndexSummary:
+def unindexed(manifest: Manifest, *, tools: str) -> int:
+    """Return how many partitions lack features of this version and of this table of tools."""
+    return sum(not _is_current(part, tools) for part in manifest.partitions)
+
+
+def _is_current(partition: Partition, tools: str) -> bool:
+    made_with = (partition.features_version, partition.features_tools)
+    return made_with == (FEATURES_VERSION, tools)
+
+
+def index_store(folder: LocalFolder, *, processes: int = 1, force: bool = False) -> IndexSummary:
     """Derive what features lack; see `TraceStore.index`."""
     with folder.writing():
-        manifest = present(folder).manifest
+        manifest, tools = present(folder).manifest, tool_table_digest()
         marks = find_duplicates(folder, manifest)
         stale = [
             part
             for part in manifest.partitions
-            if part.features_version != FEATURES_VERSION
+            if force
+            or not _is_current(part, tools)
             or marked_rows(folder, part) != marks.get(part.name, {})
         ]
         jobs = [(str(folder.path), part, marks.get(part.name, {})) for part in stale]
         files = dict(zip((p.name for p in stale), _derived(jobs, processes), strict=True))
         if files:
-            _commit(folder, files)
+            _commit(folder, files, tools)
     n_marks = sum(len(turns) for rows in marks.values() for turns in rows.values())
     return IndexSummary(len(files), len(manifest.partitions) - len(files), n_marks)
 
@@ -102,13 +121,14 @@ def _derive(path: str, partition: Partition, marks: Marks) -> StoredFile:
     return keep_table(folder, f"features-v{FEATURES_VERSION}", arrow().concat_tables(tables))
 
 
-def _commit(folder: LocalFolder, files: Mapping[str, StoredFile]) -> None:
+def _commit(folder: LocalFolder, files: Mapping[str, StoredFile], tools: str) -> None:
     for _ in range(_MOST_ATTEMPTS):
         manifest, number = present(folder)
         partitions = tuple(
             part._replace(
                 files={**part.files, "features": files[part.name]},
                 features_version=FEATURES_VERSION,
+                features_tools=tools,
             )
             if part.name in files
             else part
@@ -124,8 +144,10 @@ def find_duplicates(
 ) -> dict[str, dict[int, frozenset[int]]]:
     """Return the human turns of each partition that stand word for word in several sessions.
 
-    What an importer knew to be a human's by a rule of its own is left alone. Trials of one task
-    (`Trace.group`) count as one session, as they begin alike.
+    What an importer knew to be a human's by a rule of its own is left alone, and so are the runs
+    of tasks (`Trace.task_id`) and of `SIMULATED`: their users are models, or given words on
+    purpose.
+    Trials of one task (`Trace.group`) count as one session, as they begin alike.
     """
     connection = connected(folder, manifest, memory_mb=_MEMORY_MB)
     try:
@@ -135,14 +157,17 @@ def find_duplicates(
                 SELECT u.trace_id, u.turn, hash(u.text) AS said, length(u.text) AS size,
                        coalesce(t.trace_group, t.family) AS place
                 FROM turns AS u JOIN traces AS t USING (trace_id)
-                WHERE u.role = 'user' AND u.origin = 'human' AND length(u.text) >= ?
+                WHERE u.role = 'user' AND u.origin = 'human' AND t.task_id IS NULL
+                  AND (t.collector IS NULL OR NOT list_contains(?, t.collector))
+                  AND (length(u.text) >= ?
+                       OR length(u.text) >= ? AND regexp_matches(u.text, ?))
                   AND (u.origin_rule IS NULL OR u.origin_rule = 'none')
             ), repeated AS (
                 SELECT said, size FROM asked GROUP BY said, size HAVING count(DISTINCT place) >= ?
             )
             SELECT trace_id, turn FROM asked SEMI JOIN repeated USING (said, size)
             """,
-            [LEAST_CHARACTERS, LEAST_SESSIONS],
+            [list(SIMULATED), LEAST_CHARACTERS, LEAST_MARKED, _MARKED, LEAST_SESSIONS],
         ).fetchall()
     finally:
         connection.close()

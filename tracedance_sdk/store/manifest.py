@@ -29,6 +29,7 @@ _MANIFEST: Final = re.compile(r"manifest-([0-9]{8,15})\.json")
 _FILE: Final = re.compile(
     r"(traces|documents|turns|calls|features-v[0-9]{1,6}|tools)-[0-9a-f]{32}\.(parquet|json)"
 )
+_DIGEST: Final = re.compile(r"[0-9a-f]{0,64}")
 _MOST_ROWS: Final = 2**31
 
 
@@ -53,6 +54,7 @@ class Partition(NamedTuple):
         document_bytes: Length of all documents before they are packed.
         dropped: Rows that were replaced or removed, in ascending order.
         features_version: Of the derived columns; 0 where there are none yet.
+        features_tools: Digest of the table of known tools that they were derived with.
     """
 
     files: dict[str, StoredFile]
@@ -60,6 +62,7 @@ class Partition(NamedTuple):
     document_bytes: int
     dropped: tuple[int, ...] = ()
     features_version: int = 0
+    features_tools: str = ""
 
     @property
     def name(self) -> str:
@@ -126,6 +129,7 @@ def _plain(partition: Partition) -> dict[str, Json]:
         fields["dropped"] = partition.dropped
     if partition.features_version:
         fields["features_version"] = partition.features_version
+        fields["features_tools"] = partition.features_tools
     return fields
 
 
@@ -169,12 +173,19 @@ def _partition(fields: dict[str, Any]) -> Partition:
         _number(fields["document_bytes"]),
         dropped,
         version,
+        _digest(fields.get("features_tools", "")),
     )
 
 
 def _name(value: object) -> str:
     if not isinstance(value, str) or not is_data_name(value):
         raise ValueError(f"{value!r:.80} is no data file's name")
+    return value
+
+
+def _digest(value: object) -> str:
+    if not isinstance(value, str) or not _DIGEST.fullmatch(value):
+        raise ValueError(f"{value!r:.80} is no digest")
     return value
 
 

@@ -55,7 +55,7 @@ def run_select(
 ) -> Selection:
     """Run a query; see `TraceStore.select`."""
     duckdb = duck()
-    if "features" in sql.lower():
+    if asks_features(sql):
         _require_features(manifest, folder)
     connection = connected(folder, manifest, memory_mb=memory_mb)
     try:
@@ -78,6 +78,11 @@ def run_select(
     if len(rows) > most_rows:
         raise InvalidQuery(f"more than {most_rows:,} rows; add a LIMIT: {_short(sql)}")
     return Selection(columns, tuple(rows))
+
+
+def asks_features(sql: str) -> bool:
+    """Whether a query names the view `features`, which must have been derived for it."""
+    return "features" in sql.lower()
 
 
 def connected(folder: LocalFolder, manifest: Manifest, *, memory_mb: int = MEMORY_MB) -> Any:

@@ -112,6 +112,10 @@ class RemoteFolder(LocalFolder):
         """
         raise self._refusal()
 
+    def is_writable(self) -> bool:
+        """Return False."""
+        return False
+
     def writing(self) -> NoReturn:
         """Refuse.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
@@ -9,12 +10,18 @@ from pathlib import Path
 from typing import Final, Literal
 
 from tracedance_sdk.errors import InvalidOption, StoreError
-from tracedance_sdk.formats import ToolShapes, ToolTable, complete_tools, tool_table
+from tracedance_sdk.formats import (
+    ToolShapes,
+    ToolTable,
+    complete_tools,
+    tool_table,
+    tool_table_digest,
+)
 from tracedance_sdk.store.adding import Adding, AddSummary
 from tracedance_sdk.store.compaction import GRACE, CompactSummary, compact_store
 from tracedance_sdk.store.facts import StoredDocument
 from tracedance_sdk.store.folder import PARTS, LocalFolder, present
-from tracedance_sdk.store.indexing import IndexSummary, index_store
+from tracedance_sdk.store.indexing import IndexSummary, index_store, unindexed
 from tracedance_sdk.store.key_index import KeyIndex, Known
 from tracedance_sdk.store.listing import DataFile, SourceSummary, data_files, summaries
 from tracedance_sdk.store.manifest import Manifest
@@ -25,6 +32,7 @@ from tracedance_sdk.store.queries import (
     MOST_ROWS,
     TIMEOUT_S,
     Selection,
+    asks_features,
     run_select,
 )
 from tracedance_sdk.store.remote import RemoteFolder, is_remote
@@ -35,6 +43,8 @@ ToolLimit = Literal["recorded", "known", "inferred"]
 """The weakest origin that a tool definition may have."""
 
 _MOST_NAMED: Final = 3
+_MOST_ROUNDS: Final = 5
+_logger: Final = logging.getLogger(__name__)
 
 
 def _place(name: str, *, create: bool) -> LocalFolder:
@@ -64,7 +74,7 @@ class TraceStore:
         >>> import tempfile
         >>> store = TraceStore.create(tempfile.mkdtemp())
         >>> store.add([Trace(id="run-1"), Trace(id="run-2")])
-        AddSummary(added=2, replaced=0, unchanged=0, older=0, refused=())
+        AddSummary(added=2, replaced=0, unchanged=0, older=0, less_protected=0, apart=0, refused=())
         >>> [trace.id for trace in store], store.get("run-2").id
         (['run-1', 'run-2'], 'run-2')
         >>> store.select("SELECT count(*) AS n FROM traces").rows
@@ -236,6 +246,10 @@ class TraceStore:
     ) -> Selection:
         """Ask the views `traces`, `turns`, `calls` and `features` in SQL, as DuckDB speaks it.
 
+        Where the query asks the view `features` and partitions lack theirs, as they do after every
+        import, they are derived first, with one line of warning. A store that cannot be written
+        to refuses such a query.
+
         Args:
             sql: One SELECT. It reads nothing but the views.
             timeout_s: Seconds after which it is stopped.
@@ -244,33 +258,52 @@ class TraceStore:
 
         Raises:
             InvalidQuery: More or less than one SELECT, or whatever DuckDB finds wrong, in one line.
-            StoreError: The store is damaged, or its features are of another version.
+            StoreError: The store is damaged, or lacks features and cannot be written to.
             MissingDependency: DuckDB is not installed.
         """
         return run_select(
             self._folder,
-            self._present(),
+            self._derived() if asks_features(sql) else self._present(),
             sql,
             timeout_s=timeout_s,
             memory_mb=memory_mb,
             most_rows=most_rows,
         )
 
-    def index(self, *, processes: int = 1) -> IndexSummary:
+    def _derived(self) -> Manifest:
+        """Return the present with all its features, derived now where it lacks them."""
+        manifest, tools = self._present(), tool_table_digest()
+        for _ in range(_MOST_ROUNDS):
+            lacking = unindexed(manifest, tools=tools)
+            if not lacking or not self._folder.is_writable():
+                break
+            _logger.warning(
+                "deriving the features of %d of %d partitions of %r first",
+                lacking,
+                len(manifest.partitions),
+                str(self._folder),
+            )
+            index_store(self._folder)
+            manifest = self._present()
+        return manifest
+
+    def index(self, *, processes: int = 1, force: bool = False) -> IndexSummary:
         """Derive the features of partitions that lack them, or whose features are out of date.
 
         Adding traces derives none, as that takes longer than all else; the view `features` needs
-        them for all partitions. A message of 40 or more characters that stands word for word in
-        three or more sessions is taken for a harness's from then on.
+        them for all partitions. They are out of date when a release derives something else, when
+        the table of known tools is another (``TRACEDANCE_TOOLS``), and when a message turns out to
+        stand word for word in three or more sessions, which makes it a harness's.
 
         Args:
+            force: Derive those of all partitions.
             processes: How many share the work, a partition each. A program that asks for several
                 needs the usual guard, ``if __name__ == "__main__":``.
 
         Raises:
             StoreError: The folder cannot be written to, or is damaged.
         """
-        return index_store(self._folder, processes=processes)
+        return index_store(self._folder, processes=processes, force=force)
 
     def remove(self, ids: Iterable[str]) -> int:
         """Take traces out; their bytes go with `compact`, an hour later.
