@@ -440,3 +440,20 @@ def test_grading_loads_none_of_the_statistics_libraries(work: Path) -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_rule_that_is_about_no_tool_of_any_trace_is_mentioned_once(
+    work: Path, tracedance: Tracedance
+) -> None:
+    Path("odd.yaml").write_text(
+        "format: tracedance.task\nversion: 1\nid: odd\ncritical_errors:\n"
+        "  - {id: wipe, action: wipe_disk}\n  - {id: any, action: {$glob: 'zap_*'}}\n"
+        "  - {id: john, action: {$glob: 'select_c*'}, matches: {name: John}}\n"
+    )
+    ran = tracedance("evaluate", "traces", "--spec", "odd.yaml")
+    told = [line for line in ran.err.splitlines() if "applied to nothing" in line]
+    end = "no tool or call of this name in any of 4 traces, so the rule applied to nothing"
+    assert told == [
+        f"tracedance: note: task 'odd', wipe: 'wipe_disk': {end}",
+        f"tracedance: note: task 'odd', any: {{'$glob': 'zap_*'}}: {end}",
+    ]

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import types
 from importlib.metadata import EntryPoint
@@ -589,3 +590,28 @@ def test_what_others_write_is_answered_with_what_to_write(
     with pytest.raises(InvalidSpec) as raised:
         read_spec({"id": "t", **fields}, versioned=False)
     assert str(raised.value) == f"spec: {expected}"
+
+
+@pytest.mark.parametrize("name", ["*", "delete_*", "mcp.?"])
+@pytest.mark.parametrize(
+    "criteria",
+    [
+        {"critical_errors": [{"action": "NAME"}]},
+        {"actions": [{"rules": [{"action": "NAME"}]}]},
+        {"criteria": [{"type": "required_actions", "actions": ["NAME"]}]},
+        {"criteria": [{"type": "order", "first": "NAME", "then": "refund"}]},
+        {"critical_errors": [{"action": "x", "unless_followed_by": {"action": "NAME"}}]},
+    ],
+    ids=["critical", "inputs", "required", "order", "followed"],
+)
+def test_a_name_that_looks_like_a_pattern_is_refused_as_it_would_match_nothing(
+    name: str, criteria: dict[str, Json]
+) -> None:
+    document = json.loads(json.dumps({"id": "t", **criteria}).replace("NAME", name))
+    with pytest.raises(InvalidSpec, match=rf"write \{{\$glob: \"{re.escape(name)}\"\}}"):
+        read_spec(document, where="t", versioned=False)
+    for operator in ("$glob", "$literal"):
+        text = json.dumps({"id": "t", **criteria})
+        again = text.replace('"NAME"', json.dumps({operator: name}))
+        if '"type": "order"' not in text and "required_actions" not in text:
+            read_spec(json.loads(again), where="t", versioned=False)

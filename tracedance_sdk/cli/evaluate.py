@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tracedance_sdk.cli.grading_jobs import Graded, GradingPlan, GradingTools, SourceGrades
 
 _MOST_PROBLEMS: Final = 20
+_MANY: Final = 2
+"""Traces of a task from which on a rule that is about none of them is worth a note."""
 T = TypeVar("T")
 
 
@@ -104,6 +106,7 @@ def evaluate_command(
     if n_left_out:
         complain(_left_out(n_left_out))
     _mention_foreign_tasks(graded, spec)
+    _mention_unmatched(graded)
     rows = named_rows(graded)
     if junit is not None:
         write_file(junit, junit_xml(rows))
@@ -157,6 +160,22 @@ def _mention_foreign_tasks(graded: Sequence[Graded], spec: Path | None) -> None:
             f"note: {many} of another task ({such_as}{foreign[0]!r}) than the one in "
             f"{str(spec)!r}; graded by it all the same"
         )
+
+
+def _mention_unmatched(graded: Sequence[Graded]) -> None:
+    """Say which rules are about tools that none of several traces has or calls."""
+    by_task: dict[str, list[Graded]] = {}
+    for item in graded:
+        if item.spec_id is not None:
+            by_task.setdefault(item.spec_id, []).append(item)
+    for task, items in by_task.items():
+        rest = set(items[0].unmatched).intersection(*(item.unmatched for item in items))
+        for rule in [rule for rule in dict.fromkeys(items[0].unmatched) if rule in rest]:
+            if len(items) >= _MANY:
+                complain(
+                    f"note: task {task!r}, {rule}: no tool or call of this name in any of "
+                    f"{len(items)} traces, so the rule applied to nothing"
+                )
 
 
 def _check_file(path: Path) -> None:

@@ -65,6 +65,8 @@ class Graded(NamedTuple):
         trace: The trace itself, when it is the only one of its source.
         foreign_task: The trace's task id, when it was graded by a task with another id.
         task_id: The trace's own task id; None when it has none.
+        unmatched: Rules of the specification that name no tool of the trace.
+        spec_id: Id of the specification; None when nothing could be graded.
     """
 
     path: Path
@@ -75,6 +77,8 @@ class Graded(NamedTuple):
     trace: Trace | None = None
     foreign_task: str | None = None
     task_id: str | None = None
+    unmatched: tuple[str, ...] = ()
+    spec_id: str | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -204,6 +208,8 @@ def _graded(path: Path, trace: Trace, part: str | None, tools: GradingTools) -> 
         trace=trace if part is None else None,
         foreign_task=trace.task_id if trace.task_id not in (None, spec.id) else None,
         task_id=trace.task_id,
+        unmatched=tuple(spec.unmatched(trace)),
+        spec_id=spec.id,
     )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import ValidatorFunctionWrapHandler, model_validator
+from pydantic import AfterValidator, ValidatorFunctionWrapHandler, model_validator
 from pydantic_core import PydanticCustomError
 
 from tracedance_sdk.grading.criterion import Flag, SpecPart
@@ -12,6 +12,19 @@ from tracedance_sdk.grading.expected import Expected
 from tracedance_sdk.grading.matching import Answer, both
 from tracedance_sdk.grading.run_view import RunView
 from tracedance_sdk.trace import Call
+
+
+def _as_name(value: Expected) -> Expected:
+    name = value.source
+    if isinstance(name, str) and any(letter in name for letter in "*?"):
+        hint = f'{name!r} as a name matches no other; write {{$glob: "{name}"}} for a pattern'
+        raise PydanticCustomError("tool_name", "{hint}", {"hint": hint})
+    return value
+
+
+ToolName = Annotated[Expected, AfterValidator(_as_name)]
+"""The name of a tool, or a condition on it. What looks like a pattern and is none is refused: it
+would match nothing, and every rule about it would pass. `$literal` names a tool that has one."""
 
 
 class StateCondition(SpecPart):
@@ -38,7 +51,7 @@ class ActionPattern(SpecPart):
         when: Only calls that began in such a state.
     """
 
-    action: Expected
+    action: ToolName
     matches: Expected | None = None
     success: Flag | None = None
     when: StateCondition | None = None

@@ -186,9 +186,9 @@ def _rules(actions: tuple[Call, ...]) -> list[dict[str, Json]]:
         given = as_expected(call.arguments)
         known.setdefault(canonical_json(given), given)
     return [
-        {"action": name}
+        {"action": _written_name(name)}
         if name in free
-        else {"action": name, "acceptable_inputs": list(known.values())}
+        else {"action": _written_name(name), "acceptable_inputs": list(known.values())}
         for name, known in inputs.items()
     ]
 
@@ -202,12 +202,22 @@ def _critical_section(trace: Trace) -> str:
     if last is not None:
         name, key = last.name, next(iter(last.arguments))
         value = "a value that must never be given"
-    return _CRITICAL.format(name=_inline(name), key=_inline(key), value=_inline(value))
+    return _CRITICAL.format(name=_inline_action(name), key=_inline(key), value=_inline(value))
+
+
+def _written_name(name: str) -> Json:
+    """Return a tool's name as a rule's action; one that looks like a pattern is no name there."""
+    return {"$literal": name} if any(letter in name for letter in "*?") else name
 
 
 def _inline(text: str) -> str:
     """Return text as one YAML scalar on one line."""
     return json.dumps(text.encode("utf-8", "backslashreplace").decode())
+
+
+def _inline_action(name: str) -> str:
+    written = _written_name(name)
+    return _inline(name) if written == name else f"{{$literal: {_inline(name)}}}"
 
 
 class _Dumper(yaml.SafeDumper):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, model_validator
 from pydantic_core import PydanticCustomError
 
-from tracedance_sdk.grading.action_pattern import ActionPattern, input_fits, succeeded
+from tracedance_sdk.grading.action_pattern import ActionPattern, ToolName, input_fits, succeeded
 from tracedance_sdk.grading.criterion import (
     Criterion,
     Flag,
@@ -37,7 +37,7 @@ class InputRule(SpecPart):
         negate: The inputs listed are those that are not acceptable.
     """
 
-    action: Expected
+    action: ToolName
     acceptable_inputs: tuple[Expected, ...] = ()
     severity: Severity | None = None
     negate: Flag = False

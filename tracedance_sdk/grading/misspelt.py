@@ -37,15 +37,55 @@ def mentions(parts: Iterable[tuple[str, SpecPart]]) -> tuple[Mention, ...]:
 
 
 def _mentions(criterion: str, part: object) -> Iterator[Mention]:
+    for found in _patterns(part):
+        if isinstance(found.action.source, str):
+            yield Mention(criterion, found.action.source, tuple(_arguments(found)))
+
+
+def _patterns(part: object) -> Iterator[ActionPattern | InputRule]:
+    """Yield everything in a part that names a tool."""
     if isinstance(part, (list, tuple)):
         for item in part:
-            yield from _mentions(criterion, item)
+            yield from _patterns(item)
     elif isinstance(part, SpecPart):
-        if isinstance(part, (ActionPattern, InputRule)) and isinstance(part.action.source, str):
-            yield Mention(criterion, part.action.source, tuple(_arguments(part)))
+        if isinstance(part, (ActionPattern, InputRule)):
+            yield part
         for field in type(part).model_fields:
             if field not in ("metadata", "extensions"):
-                yield from _mentions(criterion, getattr(part, field))
+                yield from _patterns(getattr(part, field))
+
+
+class NamedTools(NamedTuple):
+    """Which tools a rule of a specification is about."""
+
+    criterion: str
+    action: Expected
+
+
+def named_tools(parts: Iterable[tuple[str, SpecPart]]) -> tuple[NamedTools, ...]:
+    """Return the name, or the condition on it, of every rule and pattern, in order.
+
+    Args:
+        parts: Criteria with their ids.
+    """
+    return tuple(
+        NamedTools(name, found.action) for name, part in parts for found in _patterns(part)
+    )
+
+
+def unmatched(named: Iterable[NamedTools], trace: Trace) -> list[str]:
+    """Return which rules name no tool that the trace has or calls, as ``criterion: 'name'``.
+
+    Args:
+        named: What the specification names.
+        trace: Whose tools and calls are looked at.
+    """
+    known = {tool.name for tool in trace.tools} | {call.name for call in trace.calls}
+    return [
+        f"{criterion}: {action.source!r}"
+        for criterion, action in named
+        if all(action.holds(name) is False for name in known)
+    ]
 
 
 def _arguments(part: ActionPattern | InputRule) -> list[str]:

@@ -25,14 +25,14 @@ from tracedance_sdk.grading.final_state import FinalState
 from tracedance_sdk.grading.grades import Dimension
 from tracedance_sdk.grading.inputs import AcceptableInputs, CriticalErrors
 from tracedance_sdk.grading.invariants import Invariant
-from tracedance_sdk.grading.misspelt import Mention, mentions
+from tracedance_sdk.grading.misspelt import Mention, NamedTools, mentions, named_tools, unmatched
 from tracedance_sdk.grading.plugin_graders import Grader, grader_types, make_grader
 from tracedance_sdk.grading.replies import Reply
 from tracedance_sdk.grading.run_outcome import RunOutcome
 from tracedance_sdk.grading.sequences import ForbiddenSequence, Order, RequiredActions
 from tracedance_sdk.grading.trajectories import Trajectory
 from tracedance_sdk.grading.unexpected_changes import MOST_COMBINATIONS, UnexpectedChanges
-from tracedance_sdk.trace import UNKNOWN, Fitness, Json, json_digest
+from tracedance_sdk.trace import UNKNOWN, Fitness, Json, Trace, json_digest
 
 FORMAT: Final = "tracedance.task"
 VERSION: Final = 1
@@ -257,6 +257,18 @@ class TaskSpec(SpecPart):
     def mentions(self) -> tuple[Mention, ...]:
         """The tools and arguments that the criteria name."""
         return mentions((name, criterion) for name, _, criterion in self.listed())
+
+    @cached_property
+    def _named_tools(self) -> tuple[NamedTools, ...]:
+        return named_tools((name, criterion) for name, _, criterion in self.listed())
+
+    def unmatched(self, trace: Trace) -> list[str]:
+        """Return which rules name no tool that a trace has or calls, as ``criterion: 'name'``.
+
+        They may be right, as a tool need not be used; of many traces, one that is never matched
+        is rather a mistake.
+        """
+        return unmatched(self._named_tools, trace)
 
     @cached_property
     def digest(self) -> str:
