@@ -19,7 +19,8 @@ from tracedance_sdk.trace import Trace, decode, encode_json
 
 KEY = b"k" * 32
 PEOPLE = [["Ann Lee", "ann@corp.com", "alee"], ["Müller"], ["王小明"], ["Nora"], ["Bc"]]
-ANN, MULLER, WANG, NORA, _ = (Pseudonymiser(key=KEY).pseudonym(names[0]) for names in PEOPLE)
+WORK = Pseudonymiser(key=KEY, people=PEOPLE)
+ANN, MULLER, WANG, NORA, _ = (WORK.pseudonym(names[0]) for names in PEOPLE)
 BOB = Pseudonymiser(key=KEY).pseudonym("bob")
 
 UUID = "8c1f2a3b-bc01-4000-8000-0123456789ab"

@@ -28,6 +28,7 @@ _DENSE: Final = re.compile(f"[{_DENSE_RANGES}]")
 _RUN: Final = re.compile(rf"[^\W_{_DENSE_RANGES}]+")
 _LETTERS: Final = re.compile(rf"[^\W\d_{_DENSE_RANGES}]+")
 _GAP: Final = re.compile(r"(?:[\s._+\-]|%20|\\+[nrt]){0,3}")
+_BETWEEN: Final = re.compile(r"[\s._+\-]+")
 _ESCAPED_LETTER: Final = re.compile(r"[nrtbf]|u[0-9a-fA-F]{4}")
 _TRACE_WORDS: Final = """
 agent ask audio document edit environment grading harness human id image inferred key known masked
@@ -40,18 +41,18 @@ _RESERVED: Final = frozenset([*_TRACE_WORDS.split(), "example", "invalid"])
 
 
 class NameSpan(NamedTuple):
-    """Where a name stands, and whose: the first spelling of the line of the list."""
+    """Where a name stands, and its key; see `name_key`."""
 
     start: int
     end: int
-    person: str
+    name: str
 
 
 class NameFinder:
     """Finds the names of a list.
 
     Args:
-        people: For each person all spellings, the one that the pseudonym comes from first.
+        people: For each person all spellings, in any order.
 
     Raises:
         InvalidOption: A name without letters, too long, or a word that traces need.
@@ -63,8 +64,9 @@ class NameFinder:
         self._people: dict[str, str] = {}
         for spellings in people:
             names = [_checked(name) for name in spellings if name.strip()]
+            person = min(map(name_key, names), key=_rank, default="")
             for name in names:
-                self._learn(name, names[0])
+                self._learn(name, person)
         for known in self._by_word.values():
             known.sort(key=lambda item: -len(item[0]))
         found = sorted(self._dense, key=len, reverse=True)
@@ -73,9 +75,12 @@ class NameFinder:
     def __bool__(self) -> bool:
         return bool(self._people)
 
-    def person(self, text: str) -> str | None:
-        """Return whose name a whole text is; None when it is no listed one."""
-        return self._people.get(_key(text))
+    def people(self) -> list[list[str]]:
+        """Return for each person the keys of all spellings, the one they all go by first."""
+        found: dict[str, list[str]] = {}
+        for key, person in self._people.items():
+            found.setdefault(person, []).append(key)
+        return [sorted(keys, key=_rank) for keys in found.values()]
 
     def find(self, text: str) -> list[NameSpan]:
         """Return the names in a text that is NFC, in order, apart from each other."""
@@ -93,11 +98,11 @@ class NameFinder:
         return apart
 
     def _learn(self, name: str, person: str) -> None:
-        self._people.setdefault(_key(name), person)
+        self._people.setdefault(name_key(name), person)
         if "@" in name:
             return
         if _DENSE.search(name):
-            self._dense.setdefault(name, person)
+            self._dense.setdefault(name, name_key(name))
             return
         words = tuple(word.casefold() for word in _LETTERS.findall(name))
         if len(words) > _MOST_WORDS:
@@ -105,7 +110,7 @@ class NameFinder:
         for spelling in {words, ("".join(words),)}:
             known = self._by_word.setdefault(spelling[0], [])
             if all(other != spelling for other, _ in known):
-                known.append((spelling, person))
+                known.append((spelling, name_key(name)))
 
     def _words(self, text: str) -> Iterator[NameSpan]:
         free_from = 0
@@ -127,10 +132,10 @@ class NameFinder:
         word = _LETTERS.match(text, start, end)
         if word is None:
             return None
-        for words, person in self._by_word.get(word[0].casefold(), ()):
+        for words, name in self._by_word.get(word[0].casefold(), ()):
             stop = _end_of(text, word.end(), words[1:])
             if stop is not None and _ends_there(text, stop):
-                return NameSpan(start, stop, person)
+                return NameSpan(start, stop, name)
         return None
 
 
@@ -204,5 +209,15 @@ def _checked(name: str) -> str:
     return name
 
 
-def _key(name: str) -> str:
-    return unicodedata.normalize("NFC", name).casefold()
+def _rank(key: str) -> tuple[bool, bool, str]:
+    """Order spellings: addresses, then accounts, then names of several words."""
+    return "@" not in key, any(map(str.isspace, key)), key
+
+
+def name_key(name: str) -> str:
+    """Return what equal spellings have in common.
+
+    Letter case, composition, and what stands between the words of a name do not count.
+    """
+    key = unicodedata.normalize("NFC", name).casefold()
+    return key if "@" in key else _BETWEEN.sub(" ", key).strip() or key

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hmac
 import logging
+import os
 import re
 import unicodedata
 from collections import Counter
@@ -19,9 +20,10 @@ import orjson
 import re2  # type: ignore[import-untyped]  # the wheel has no stubs
 
 from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.recording.given_pseudonyms import GivenPseudonyms
 from tracedance_sdk.recording.home_folders import home_owners
 from tracedance_sdk.recording.hosts import is_meant_for_host
-from tracedance_sdk.recording.personal_names import NameFinder
+from tracedance_sdk.recording.personal_names import NameFinder, name_key
 from tracedance_sdk.trace import MASK, MAX_TRACE_DEPTH, Json, mask_text, parse_json
 
 _LOG: Final = logging.getLogger(__name__)
@@ -58,27 +60,50 @@ class Pseudonymiser:
         key: Key of the pseudonyms; see `redaction_key`.
         people: For each person all spellings of the name; see `read_names`. An e-mail address
             or the name of a home folder among them makes one person of all.
+        folder: Where the pseudonyms that were given are kept, beside the key. Then an address or a
+            home folder keeps its pseudonym whatever lists come later, and names learned later
+            join it. None: as long as this object lives.
 
     Attributes:
         counts: What was replaced so far: ``email``, ``home`` and ``name`` → how often.
 
     Raises:
         InvalidOption: An empty key, or a name that cannot be looked for.
+        JournalError: What is kept in the folder cannot be used.
 
     Example:
         >>> work = Pseudonymiser(key=b"k" * 32, people=[["Ann Lee", "ann@corp.com"]])
         >>> print(work.redact(b'["Ann Lee","ANN@corp.com","cd /home/ann"]').decode())
-        ["user-209d06bd8f","user-209d06bd8f@example.invalid","cd /home/user-5227a199d5"]
+        ["user-4d1a9bba69","user-4d1a9bba69@example.invalid","cd /home/user-5227a199d5"]
     """
 
-    def __init__(self, *, key: bytes, people: Iterable[Iterable[str]] = ()) -> None:
+    protects = ("people",)
+
+    def __init__(
+        self,
+        *,
+        key: bytes,
+        people: Iterable[Iterable[str]] = (),
+        folder: str | os.PathLike[str] | None = None,
+    ) -> None:
         if not key:
             raise InvalidOption("the key of the pseudonyms is empty")
         self._key = key
         self._names = NameFinder(people)
+        self._given = GivenPseudonyms(key, folder)
         self._known: dict[str, str] = {}
         self._failures = 0
         self.counts: Counter[str] = Counter()
+        self._introduce()
+
+    def _introduce(self) -> None:
+        """Give each listed person one pseudonym: one that a spelling has already, if any has."""
+        new: dict[str, str] = {}
+        for spellings in self._names.people():
+            given = (digits for name in spellings if (digits := self._given.get(name)))
+            digits = next(given, None) or self._digits(spellings[0])
+            new.update((name, digits) for name in spellings if name not in new)
+        self._given.give(new)
 
     def redact(self, data: bytes) -> bytes:
         """Return the JSON text without personal text; the very same bytes when it holds none.
@@ -109,13 +134,14 @@ class Pseudonymiser:
 
     def pseudonym(self, person: str) -> str:
         """Return the pseudonym of a name, an address or a user's name, in any case."""
-        whose = self._names.person(person) or person
-        key = unicodedata.normalize("NFC", whose).casefold()
+        key = name_key(person)
         found = self._known.get(key)
         if found is None:
             if len(self._known) > 50_000:
                 self._known.clear()
-            found = self._known[key] = f"user-{self._digits(key)}"
+            if self._given.get(key) is None:
+                self._given.give({key: self._digits(key)})
+            found = self._known[key] = f"user-{self._given.get(key)}"
         return found
 
     def _digits(self, text: str) -> str:
@@ -154,7 +180,7 @@ class Pseudonymiser:
     def _spans(self, text: str) -> list[_Found]:
         found = [*self._emails(text), *self._homes(text)]
         found += [
-            _Found(span.start, span.end, "name", self.pseudonym(span.person))
+            _Found(span.start, span.end, "name", self.pseudonym(span.name))
             for span in self._names.find(text)
         ]
         if not found:

@@ -63,7 +63,7 @@ def redaction_key(folder: str | os.PathLike[str] | None) -> bytes:
             )
         if not path.exists():
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _create(path, secrets.token_bytes(KEY_BYTES))
+            create_private(path, secrets.token_bytes(KEY_BYTES))
         return _read(path)
     except OSError as error:
         if isinstance(error, JournalError):
@@ -76,18 +76,22 @@ def _process_key() -> bytes:
     return secrets.token_bytes(KEY_BYTES)
 
 
-def _create(path: Path, key: bytes) -> None:
-    """Make the key file whole or not at all; another process's file is left as it is."""
+def create_private(path: Path, data: bytes) -> None:
+    """Make a file whole or not at all; another process's file is left as it is.
+
+    Raises:
+        OSError: It cannot be made.
+    """
     draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(8)}")
     try:
-        _write_new(draft, key)
+        _write_new(draft, data)
         try:
             os.link(draft, path)
         except FileExistsError:
             return
         except OSError:
             # No hard links here: others may see the file before its content, and wait for it.
-            _write_new(path, key)
+            _write_new(path, data)
     except FileExistsError:
         return
     finally:
@@ -110,7 +114,7 @@ def _read(path: Path) -> bytes:
         descriptor = os.open(path, flags)
         try:
             status = os.fstat(descriptor)
-            _check(path, status)
+            check_private(path, status, what="redaction key")
             key = os.read(descriptor, KEY_BYTES + 1)
         finally:
             os.close(descriptor)
@@ -124,11 +128,16 @@ def _read(path: Path) -> bytes:
         time.sleep(0.01)
 
 
-def _check(path: Path, status: os.stat_result) -> None:
+def check_private(path: Path, status: os.stat_result, *, what: str = "the file") -> None:
+    """Refuse what others may read, or what is no file.
+
+    Raises:
+        JournalError: As said.
+    """
     if not stat.S_ISREG(status.st_mode):
-        raise JournalError(f"redaction key {str(path)!r} is not a regular file; move it away")
+        raise JournalError(f"{what} {str(path)!r} is not a regular file; move it away")
     if os.name == "posix" and status.st_mode & _OTHERS:
         raise JournalError(
-            f"redaction key {str(path)!r} has mode {stat.S_IMODE(status.st_mode):04o}, so others"
+            f"{what} {str(path)!r} has mode {stat.S_IMODE(status.st_mode):04o}, so others"
             f" may read it; run chmod 600 on it if nobody has, or delete it to begin a new key"
         )

@@ -67,6 +67,8 @@ class SecretRedactor:
         b'{"user":"ann","password":"[MASKED:password:f6c2ff60161a]"}'
     """
 
+    protects = ("secrets",)
+
     def __init__(
         self,
         *,
