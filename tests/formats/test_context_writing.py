@@ -331,11 +331,11 @@ def test_what_is_written_is_of_the_sdks_types(found: list[Turn], api: str) -> No
         request = WRITERS[api](numbered(turn("user", "Hi"), *found, turn("user", "So?")))
     except Unsendable:
         return
-    _of_types(api).validate_python(request.get("messages", request.get("input")))
+    of_types(api).validate_python(request.get("messages", request.get("input")))
 
 
 @cache
-def _of_types(api: str) -> TypeAdapter[Any]:
+def of_types(api: str) -> TypeAdapter[Any]:
     module, name = {
         "chat": ("openai.types.chat", "ChatCompletionMessageParam"),
         "responses": ("openai.types.responses", "ResponseInputItemParam"),

@@ -121,6 +121,13 @@ def test_tools_are_no_weaker_than_asked(
             assert item.tools_origin == origin
 
 
+def test_a_name_alone_is_no_recorded_definition() -> None:
+    named = (ToolDefinition(name="zap"),)
+    given = trace(turn("user", "a"), turn("assistant", calls=[call("zap", x=1)]), tools=named)
+    assert found(given, tools="recorded") == [(1, "tools without recorded definitions")]
+    assert found(given, tools="inferred") == [1]
+
+
 def test_weaker_tools_of_a_stored_trace_are_left_out() -> None:
     weak = ToolDefinition(name="guess", origin="inferred")
     strong = ToolDefinition(name="look", description="Looks.")

@@ -222,6 +222,7 @@ def _manifest(
         "missing": dict(sorted(kinds.items())),
         "calls": {"sent": spending.sent, "from_cache": tools.asker.from_cache},
         "cost_usd": round(spending.cost_usd, 6),
+        "price": None if spending.price is None else spending.price._asdict(),
         "replies_without_price": spending.unpriced,
         "exclusions": dict(Counter(item.reason for item in excluded)),
         "excluded": [item._asdict() for item in excluded[:_MOST_LISTED]],

@@ -34,6 +34,7 @@ class Spending:
         price: Of the model; None when not known.
 
     Attributes:
+        price: Of the model; None when not known.
         sent: Calls so far.
         cost_usd: What they cost, as far as that is known.
         unpriced: Replies whose cost is not known.
@@ -49,7 +50,7 @@ class Spending:
                 "limit the calls instead, or give a table of prices"
             )
         self._limits = limits
-        self._price = price
+        self.price = price
         self._priced = 0
         self._reserved = 0.0
         self.sent = self.unpriced = 0
@@ -61,7 +62,7 @@ class Spending:
         Args:
             request_bytes: Length of its body, of which a token takes about four.
         """
-        price = 0.0 if self._price is None else self._price.input
+        price = 0.0 if self.price is None else self.price.input
         mean = self.cost_usd / self._priced if self._priced else 0.0
         return max(mean, request_bytes / _BYTES_PER_TOKEN * price / 1e6)
 
@@ -82,9 +83,9 @@ class Spending:
 
     def priced(self, usage: Usage | None) -> Usage | None:
         """Return a reply's usage with its cost, where that is known and not yet in it."""
-        if usage is None or usage.cost_usd is not None or self._price is None:
+        if usage is None or usage.cost_usd is not None or self.price is None:
             return usage
-        return usage.model_copy(update={"cost_usd": self._price.cost(usage)})
+        return usage.model_copy(update={"cost_usd": self.price.cost(usage)})
 
     def finish(self, usage: Usage | None, expected: float = 0.0) -> None:
         """Count what a call that was started has cost.

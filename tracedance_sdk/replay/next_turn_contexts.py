@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NamedTuple
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.formats import complete_tools, tool_table
 from tracedance_sdk.llm import Context, Settings
-from tracedance_sdk.trace import Note, ToolDefinition, Trace, Turn, assess, with_tools
+from tracedance_sdk.trace import Note, Trace, Turn, assess, with_tools
 
 ToolLimit = Literal["recorded", "known", "inferred"]
 
@@ -131,19 +131,12 @@ def _turns(trace: Trace, cut: Cut) -> list[int] | Exclusion:
 def _lacks_tools(trace: Trace, limit: ToolLimit) -> tuple[str, str] | None:
     """Return why the tools that the model would be offered are not those of the run."""
     called = {call.name for call in trace.actions if call.bound_by != "synthetic"}
-    defined = {tool.name for tool in trace.tools}
+    told = [tool for tool in trace.tools if tool.parameters is not None or tool.description]
+    lacking = sorted(called - {tool.name for tool in told})
     # Where definitions were recorded, a tool without one may be made up by the model.
-    is_recorded = any(_is_recorded(tool) for tool in trace.tools)
-    lacking = sorted(called - defined)
-    if not lacking or (is_recorded and defined):
+    if not lacking or any(tool.origin == "recorded" for tool in told):
         return None
     return f"tools without {limit} definitions", ", ".join(lacking[:5])
-
-
-def _is_recorded(tool: ToolDefinition) -> bool:
-    return tool.origin == "recorded" and (
-        tool.parameters is not None or tool.description is not None
-    )
 
 
 def _lacks_content(trace: Trace, turn: int, unread: list[Note]) -> tuple[str, str] | None:
