@@ -26,7 +26,9 @@ from tracedance_sdk.recording import (
     read_names,
     redaction_key,
 )
-from tracedance_sdk.store import ImportPlan, ImportReport, TraceStore, import_sources
+from tracedance_sdk.store import ImportPlan, ImportReport, JSONRedactor, TraceStore, import_sources
+
+_Store = TraceStore | Callable[[], TraceStore]
 
 _CHUNK_BYTES: Final = 32 * 1024**2
 _CHUNK_SOURCES: Final = 500
@@ -56,11 +58,20 @@ class ImportOptions(NamedTuple):
     tools: Path | None = None
 
 
-class _Chain:
-    """Several redactors, one after another."""
+class _Redactors:
+    """All that the options ask for, one after another, with the key that lies in the store.
 
-    def __init__(self, *redactors: Redactor) -> None:
-        self._redactors = redactors
+    As long as there is no store the key is a passing one: no trace has come yet, and what is to be
+    cleaned are lines about what could not be read.
+    """
+
+    def __init__(self, options: ImportOptions) -> None:
+        self._options = options
+        self._people = [] if options.names is None else read_names(options.names)
+        self._is_lasting = False
+        self._redactors: list[Redactor] = []
+        self.protects = ("secrets",) * options.redact + ("people",) * options.pseudonymise
+        self._open()
 
     @property
     def counts(self) -> Counter[str]:
@@ -70,9 +81,24 @@ class _Chain:
         return found
 
     def redact(self, data: bytes) -> bytes:
+        if not self._is_lasting:
+            self._open()
         for redactor in self._redactors:
             data = redactor.redact(data)
         return data
+
+    def _open(self) -> None:
+        options = self._options
+        folder = options.store if options.store.is_dir() else None
+        if self._redactors and folder is None:
+            return
+        key = redaction_key(folder)
+        self._is_lasting = folder is not None
+        self._redactors = []
+        if options.redact:
+            self._redactors.append(SecretRedactor(key=key))
+        if options.pseudonymise:
+            self._redactors.append(Pseudonymiser(key=key, people=self._people, folder=folder))
 
 
 def chosen_collectors(options: ImportOptions) -> tuple[Collector, ...]:
@@ -90,31 +116,39 @@ def chosen_collectors(options: ImportOptions) -> tuple[Collector, ...]:
     return load_collectors()
 
 
-def open_import(options: ImportOptions) -> tuple[ImportPlan, TraceStore]:
+def chosen_redactor(options: ImportOptions) -> JSONRedactor | None:
+    """Return what masks and pseudonymises as the options say; None when nothing does.
+
+    Raises:
+        TraceDanceError: The key or the list of names cannot be used.
+    """
+    return _Redactors(options) if options.redact or options.pseudonymise else None
+
+
+def open_import(options: ImportOptions) -> tuple[ImportPlan, _Store]:
     """Open all that the options name, so that what is wrong with it is said before any work.
 
     Raises:
         TraceDanceError: Something that cannot be used.
     """
     collectors = chosen_collectors(options)
-    people = [] if options.names is None else read_names(options.names)
     table = None if options.tools is None else tool_table(options.tools)
-    store = TraceStore.create(options.store)
-    redactors: list[Redactor] = []
-    if options.redact or options.pseudonymise:
-        key = redaction_key(options.store)
-        if options.redact:
-            redactors.append(SecretRedactor(key=key))
-        if options.pseudonymise:
-            redactors.append(Pseudonymiser(key=key, people=people))
+    store = _store(options.store)
     plan = ImportPlan(
         collectors=collectors,
         is_forced=options.collector is not None or options.mapping is not None,
-        redactor=_Chain(*redactors) if redactors else None,
+        redactor=chosen_redactor(options),
         table=table,
         roots=options.roots,
     )
     return plan, store
+
+
+def _store(folder: Path) -> _Store:
+    """Open a store; one that is not there is made when the first trace comes."""
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        return TraceStore.create(folder)
+    return lambda: TraceStore.create(folder)
 
 
 def import_all(
@@ -176,7 +210,7 @@ def _size(path: Path) -> int:
         return 0
 
 
-_worker: list[tuple[ImportPlan, TraceStore]] = []
+_worker: list[tuple[ImportPlan, _Store]] = []
 
 
 def _open_in_worker(options: ImportOptions) -> None:

@@ -25,6 +25,9 @@ _FIT: Final = {
     "next_turn": "next",
 }
 _TOOLS: Final = {"recorded": "rec.", "known": "known", "inferred": "inf.", "none": "none"}
+_ADVICE: Final = (
+    "; import with the options of the first import, or take those traces out with tracedance rm"
+)
 _EXPLAINED: Final = (
     "next: fit for a next turn; of these, the tools' definitions were recorded, are known of the "
     "client, can be inferred from calls, or none was called"
@@ -55,8 +58,11 @@ def closing_line(report: ImportReport) -> str:
     ]
     if stored.older:
         parts.append(f"{stored.older:,} older than what is there")
+    if stored.less_protected:
+        parts.append(f"{stored.less_protected:,} left out, less protected than what is there")
     problems = f"; {count(number, 'problem')}" if number else ""
-    return f"{', '.join(parts)}{problems}"
+    advice = _ADVICE if stored.less_protected else ""
+    return f"{', '.join(parts)}{problems}{advice}"
 
 
 def _rows(report: ImportReport) -> list[tuple[str, str, Tally]]:

@@ -86,25 +86,55 @@ def import_command(
         names=names,
         tools=tools,
     )
-    sources = _sources(options, chosen_collectors(options))
+    collectors = chosen_collectors(options)
+    cleaned = _cleaner(options)
+    sources = _sources(options, collectors, cleaned)
+    _say_what_is_there(options)
     with _progress(len(sources)) as on_done:
         report = import_all(options, sources, jobs=jobs, on_done=on_done)
     if problems is not None:
         _write_problems(problems, report)
-    _print(report, store, as_json=as_json, quiet=quiet)
+    _print(report, cleaned(str(store)), as_json=as_json, quiet=quiet)
     if report.total.traces == 0:
-        complain(f"nothing was imported from {', '.join(repr(str(path)) for path in paths)}")
+        complain(f"nothing was imported from {', '.join(repr(cleaned(str(p))) for p in paths)}")
         return 2
     return 1 if strict and not report.is_whole else 0
 
 
-def _sources(options: ImportOptions, collectors: tuple[Collector, ...]) -> list[TraceSource]:
+def _cleaner(options: ImportOptions) -> Callable[[str], str]:
+    """Return what takes secrets and people out of the paths that are printed."""
+    from tracedance_sdk.cli.import_jobs import chosen_redactor
+    from tracedance_sdk.store import cleaned_text
+
+    redactor = chosen_redactor(options)
+    return lambda text: text if redactor is None else cleaned_text(text, redactor)
+
+
+def _say_what_is_there(options: ImportOptions) -> None:
+    """Say so when people would come into a store from which they were taken out."""
+    from tracedance_sdk.cli.counts import count
+    from tracedance_sdk.store import TraceStore, holds_store
+
+    if options.pseudonymise or not holds_store(options.store):
+        return
+    sql = "SELECT count(*) FROM traces WHERE starts_with(protection, 'pseudonymised')"
+    ((number,),) = TraceStore.open(options.store).select(sql).rows
+    if number:
+        complain(
+            f"note: the store holds {count(number, 'pseudonymised trace')}; without "
+            "--pseudonymise, people stand in what is added now"
+        )
+
+
+def _sources(
+    options: ImportOptions, collectors: tuple[Collector, ...], cleaned: Callable[[str], str]
+) -> list[TraceSource]:
     """Return what is to be read, without the store itself."""
     from tracedance_sdk.cli.sources import trace_sources
 
     found, notes = trace_sources(options.roots, collectors=collectors)
     for note in notes:
-        complain(f"note: {note}")
+        complain(f"note: {cleaned(note)}")
     own = options.store.resolve()
     if not any(own.is_relative_to(root.resolve()) for root in options.roots):
         return found
@@ -118,12 +148,12 @@ def _is_inside(path: Path, folder: Path) -> bool:
         return False
 
 
-def _print(report: ImportReport, store: Path, *, as_json: bool, quiet: bool) -> None:
+def _print(report: ImportReport, store: str, *, as_json: bool, quiet: bool) -> None:
     from tracedance_sdk.cli.import_output import closing_line, print_import
     from tracedance_sdk.report import document_text, report_console
 
     if as_json:
-        click.echo(document_text({**report.to_dict(), "store": str(store)}))
+        click.echo(document_text({**report.to_dict(), "store": store}))
     elif quiet:
         click.echo(closing_line(report))
     else:

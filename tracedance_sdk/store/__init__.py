@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from tracedance_sdk.store.feature_columns import FAMILIES
     from tracedance_sdk.store.folder import holds_store
     from tracedance_sdk.store.import_report import ORIGINS, ImportReport, SourceProblem, Tally
-    from tracedance_sdk.store.importing import ImportPlan, import_sources
+    from tracedance_sdk.store.importing import (
+        ImportPlan,
+        JSONRedactor,
+        cleaned_text,
+        import_sources,
+    )
     from tracedance_sdk.store.indexing import IndexSummary
     from tracedance_sdk.store.listing import DataFile, SourceSummary
     from tracedance_sdk.store.manifest import FORMAT, is_data_name, manifest_number
@@ -37,6 +42,7 @@ __all__ = [
     "ImportPlan",
     "ImportReport",
     "IndexSummary",
+    "JSONRedactor",
     "PruneSummary",
     "Selection",
     "SourceProblem",
@@ -45,6 +51,7 @@ __all__ = [
     "Tally",
     "ToolLimit",
     "TraceStore",
+    "cleaned_text",
     "holds_store",
     "import_sources",
     "is_data_name",
@@ -64,7 +71,7 @@ __getattr__, __dir__ = lazy_face(
         "listing": ("DataFile", "SourceSummary"),
         "manifest": ("FORMAT", "is_data_name", "manifest_number"),
         "import_report": ("ORIGINS", "ImportReport", "SourceProblem", "Tally"),
-        "importing": ("ImportPlan", "import_sources"),
+        "importing": ("ImportPlan", "JSONRedactor", "cleaned_text", "import_sources"),
         "queries": ("VIEWS", "Selection"),
         "removal": ("PruneSummary",),
         "trace_store": ("ToolLimit", "TraceStore"),

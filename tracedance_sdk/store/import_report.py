@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.formats import ImportProblem
@@ -164,6 +164,16 @@ class ImportReport:
         for item in trace.fidelity.notes:
             traces, count = self.fidelity.get(item.kind, (0, 0))
             self.fidelity[item.kind] = (traces + 1, count + item.count)
+
+    def clean(self, cleaned: Callable[[str], str]) -> None:
+        """Put each path and reason through a function that takes secrets and people out of it."""
+        tallies, self.tallies = self.tallies, {}
+        for (folder, collector), tally in tallies.items():
+            self.tally(cleaned(folder), collector).add(tally)
+        self.problems = [
+            problem._replace(path=cleaned(problem.path), reason=cleaned(problem.reason))
+            for problem in self.problems
+        ]
 
     def add(self, other: ImportReport) -> None:
         """Add what came of another part of the same import."""

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+import orjson
 
 from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats import (
@@ -22,6 +25,7 @@ from tracedance_sdk.formats import (
 )
 from tracedance_sdk.store.facts import StoredDocument
 from tracedance_sdk.store.import_report import ImportReport, SourceProblem
+from tracedance_sdk.store.protection import protection_of
 from tracedance_sdk.trace import MAX_TRACE_DEPTH, Trace, assess, decode, encode_json, parse_json
 
 if TYPE_CHECKING:
@@ -49,7 +53,9 @@ class ImportPlan(NamedTuple):
     Attributes:
         collectors: Who may read; by default all that are installed.
         is_forced: The first of them reads every file that the user named.
-        redactor: Masks each trace's document before it is kept; None keeps it as it is.
+        redactor: Masks each trace's document before it is kept, and what the report says of
+            sources; None keeps them as they are. What it takes out it says in an attribute
+            ``protects``: ``secrets``, ``people`` or both; without one it is taken to mask secrets.
         table: Table of tools by which definitions that a source did not record are kept with the
             trace; None leaves them to the store, which completes traces when they are read.
         roots: What the user named; in the report, folders are told apart one step below these.
@@ -64,7 +70,7 @@ class ImportPlan(NamedTuple):
 
 def import_sources(
     sources: Iterable[TraceSource],
-    store: TraceStore,
+    store: TraceStore | Callable[[], TraceStore],
     *,
     plan: ImportPlan | None = None,
     on_done: Callable[[TraceSource], None] | None = None,
@@ -76,7 +82,7 @@ def import_sources(
 
     Args:
         sources: As `find_sources` gives them.
-        store: Where to.
+        store: Where to, or what opens it once the first trace comes.
         plan: How.
         on_done: Is told of each source that was read.
 
@@ -97,18 +103,29 @@ def import_sources(
         >>> report.total.traces, report.stored.added, report.problems
         (1, 1, [])
     """
-    pipeline = _Pipeline(ImportPlan() if plan is None else plan)
-    pipeline.report.stored = store.add(pipeline.documents(sources, on_done))
+    pipeline = _Pipeline(ImportPlan() if plan is None else plan, store)
+    documents = pipeline.documents(sources, on_done)
+    for first in documents:
+        pipeline.report.stored = pipeline.store.add(chain([first], documents))
     return pipeline.finished()
 
 
 class _Pipeline:
-    def __init__(self, plan: ImportPlan) -> None:
+    def __init__(self, plan: ImportPlan, store: TraceStore | Callable[[], TraceStore]) -> None:
+        self._store = store
+        self._protection = protection_of(plan.redactor)
         self.report = ImportReport()
         self._plan = plan
         self._collectors = load_collectors() if plan.collectors is None else plan.collectors
         self._origins = _Origins(tool_table() if plan.table is None else plan.table)
         self._replaced = self._counts()
+
+    @property
+    def store(self) -> TraceStore:
+        """Where traces go; it is opened when first asked for."""
+        if callable(self._store):
+            self._store = self._store()
+        return self._store
 
     def documents(
         self, sources: Iterable[TraceSource], on_done: Callable[[TraceSource], None] | None
@@ -120,6 +137,9 @@ class _Pipeline:
 
     def finished(self) -> ImportReport:
         self.report.pseudonyms = self._counts() - self._replaced
+        redactor = self._plan.redactor
+        if redactor is not None:
+            self.report.clean(lambda text: cleaned_text(text, redactor))
         return self.report
 
     def _counts(self) -> Counter[str]:
@@ -169,15 +189,24 @@ class _Pipeline:
 
     def _masked(self, trace: Trace, written: bytes | None) -> StoredDocument:
         data = encode_json(trace) if written is None else written
-        redactor = self._plan.redactor
+        redactor, protection = self._plan.redactor, self._protection
+        # Before anything is masked: the key of the masks lies in the store.
+        _ = self.store
         clean = data if redactor is None else redactor.redact(data)
         if clean is data:
-            return StoredDocument(trace, data)
+            return StoredDocument(trace, data, protection)
         document = parse_json(clean, where="masked", max_depth=MAX_TRACE_DEPTH)
         masked = decode(document, where="masked")
         self.report.masks.update(_masks(clean) - _masks(data))
         assessed = assess(masked, notes=masked.fidelity.notes)
-        return StoredDocument(assessed, encode_json(assessed))
+        return StoredDocument(assessed, encode_json(assessed), protection)
+
+
+def cleaned_text(text: str, redactor: JSONRedactor) -> str:
+    """Return a text without what a redactor takes out of JSON."""
+    plain = text.encode("utf-8", "backslashreplace").decode()
+    found = parse_json(redactor.redact(orjson.dumps(plain)), where="masked")
+    return found if isinstance(found, str) else ""
 
 
 def _masks(data: bytes) -> Counter[str]:

@@ -123,7 +123,8 @@ class TraceStore:
         place = _place(os.fspath(folder), create=create)
         if not place.numbers():
             # An importer makes the key of its pseudonyms before it adds anything.
-            others = [e for e in place.entries() if e not in (PARTS, "redaction.key")]
+            own = (PARTS, "redaction.key", "redaction.people")
+            others = [e for e in place.entries() if e not in own]
             if others:
                 what = f"it holds {others[0]!r:.80} and no manifest"
                 raise StoreError(f"{str(place)!r} is no store: {what}")
@@ -150,8 +151,10 @@ class TraceStore:
         """Add traces.
 
         A trace whose id is there already replaces it when it is longer (more turns, else more
-        calls, else more bytes), or as long and different; a shorter one is left out. Traces of
-        one session, and sub-agents with who started them, are brought together in one partition.
+        calls, else more bytes), or as long and different; a shorter one is left out. Whatever their
+        length, one that was masked or pseudonymised replaces a plain one, and is never replaced by
+        one. Traces of one session, and sub-agents with who started them, are brought together in
+        one partition.
 
         The traces are written in parts of about 32 MB. Each is committed as a whole: whoever reads
         meanwhile, or after this process was killed, sees all traces of a part or none.
