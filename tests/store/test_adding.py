@@ -80,8 +80,8 @@ def test_importing_twice_adds_nothing_and_writes_nothing(tmp_path: Path) -> None
     [
         ([human("a")], [human("a"), agent("b")], added(replaced=1)),
         ([human("a"), agent("b")], [human("a")], added(older=1)),
-        ([human("a")], [human("b")], added(replaced=1)),
-        ([human("aa")], [human("b")], added(older=1)),
+        ([human("a", name="x")], [human("a", name="xy")], added(replaced=1)),
+        ([human("a", name="xy")], [human("a", name="x")], added(older=1)),
         ([agent("a")], [agent("a", call("x", {}))], added(replaced=1)),
         ([human("a")], [human("a")], added(unchanged=1)),
     ],
@@ -102,7 +102,7 @@ def test_versions_of_a_trace_in_one_import_count_as_if_they_came_one_after_the_o
     tmp_path: Path,
 ) -> None:
     store = TraceStore.create(tmp_path, tools="recorded")
-    versions = [run("one"), run("one", human("a"), agent("b")), run("one"), run("two")]
+    versions = [run("one"), run("one", human("hello"), agent("b")), run("one"), run("two")]
     assert store.add(versions) == added(added=2, replaced=1, older=1)
     assert [trace.id for trace in store] == ["one", "two"]
     assert len(store.get("one").turns) == 2
@@ -197,7 +197,7 @@ def test_parents_in_a_circle_are_one_family(tmp_path: Path) -> None:
 def test_a_longer_trace_moves_with_its_family(tmp_path: Path) -> None:
     store = TraceStore.create(tmp_path, tools="recorded")
     store.add([of_session("a", "s"), of_session("b", "s"), of_session("c", "t")])
-    longer = run("a", human("x"), agent("y", call("ls", {})), session_id="s")
+    longer = run("a", human("hello"), agent("y", call("ls", {})), session_id="s")
     assert store.add([longer]) == added(replaced=1)
     assert sorted(trace.id for trace in store) == ["a", "b", "c"]
     assert store.get("a") == longer

@@ -133,7 +133,7 @@ def test_masked_documents_are_the_same_on_the_next_import(tmp_path: Path) -> Non
     again, _ = run(tmp_path, path, store=store, redactor=redactor)
     assert again.stored.unchanged == 1
     other, _ = run(tmp_path, path, store=store, redactor=SecretRedactor(key=b"o" * 32))
-    assert other.stored.replaced == 1
+    assert other.stored.replaced + other.stored.older == 1
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def test_threads_may_share_a_store(tmp_path: Path) -> None:
     def work(number: int) -> None:
         for step in range(6):
             store.add([of_session(f"{number}-{step}", f"s{step}"), run(f"grows-{number}")])
-            store.add([run(f"grows-{number}", *(human("x") for _ in range(step + 2)))])
+            store.add([run(f"grows-{number}", *(human("hello") for _ in range(step + 2)))])
             assert store.get("first").id == "first"
             assert f"{number}-{step}" in [trace.id for trace in store]
             store.remove([f"{number}-{step}"] if step % 3 == 0 else [])

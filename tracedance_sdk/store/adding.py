@@ -21,6 +21,7 @@ from tracedance_sdk.store.manifest import Manifest, Partition
 from tracedance_sdk.store.moving import moved_shapes
 from tracedance_sdk.store.partitions import Content, Fresh, Rows, write_partition
 from tracedance_sdk.store.protection import is_as_protected
+from tracedance_sdk.store.telling_apart import TellingApart
 from tracedance_sdk.trace import Trace, encode_json, require_trace
 
 BATCH_BYTES: Final = 32 * 1024**2
@@ -47,6 +48,7 @@ class AddSummary(NamedTuple):
         older: Shorter than what is there, and left out.
         less_protected: Different from what is there, which is without secrets or people that they
             may have, and left out whatever their length.
+        apart: Of the traces, those that shared their id with another run and got one of their own.
         refused: Traces that cannot be written as JSON, one line each.
     """
 
@@ -55,6 +57,7 @@ class AddSummary(NamedTuple):
     unchanged: int = 0
     older: int = 0
     less_protected: int = 0
+    apart: int = 0
     refused: tuple[str, ...] = ()
 
     def plus(self, other: AddSummary) -> AddSummary:
@@ -65,6 +68,7 @@ class AddSummary(NamedTuple):
             self.unchanged + other.unchanged,
             self.older + other.older,
             self.less_protected + other.less_protected,
+            self.apart + other.apart,
             self.refused + other.refused,
         )
 
@@ -135,15 +139,19 @@ class Adding:
         self._batch = _Batch()
         self._summary = AddSummary()
         self._waiting: set[str] = set()
+        self._apart = TellingApart(folder, index)
 
     def run(self, traces: Iterable[Trace | StoredDocument]) -> AddSummary:
         """Add traces; see `TraceStore.add`."""
         self._index.follow(present(self._folder).manifest)
         with ThreadPoolExecutor(1, thread_name_prefix="tracedance-store") as pool:
             pending: Future[AddSummary] | None = None
-            for item in self._encoded(traces):
+            for coming in self._encoded(traces):
+                digest = document_digest(coming.data)
+                item = self._apart.take(coming, digest)
                 trace, data, _ = item
-                digest = document_digest(data)
+                if item is not coming:
+                    digest = document_digest(data)
                 if self._is_settled(item, digest):
                     continue
                 if self._batch.is_full(trace, len(data)):
@@ -153,7 +161,7 @@ class Adding:
                 self._batch.add(item, digest)
             pending = self._hand_over(pool, pending)
             self._take(pending)
-        return self._summary
+        return self._summary._replace(apart=self._apart.count)
 
     def _encoded(self, traces: Iterable[Trace | StoredDocument]) -> Iterator[StoredDocument]:
         for item in traces:
@@ -186,6 +194,7 @@ class Adding:
     ) -> Future[AddSummary]:
         self._take(pending)
         batch, self._batch = self._batch, _Batch()
+        self._apart.next_batch()
         return pool.submit(self._commit, batch)
 
     def _take(self, pending: Future[AddSummary] | None) -> None:
@@ -280,7 +289,7 @@ def _compared(item: Fresh | _Version, known: Known | Fresh | None) -> int:
         return _UNCHANGED
     if item.protection != known.protection:
         return _REPLACED if is_as_good else _LESS_PROTECTED
-    return _REPLACED if item.measure >= known.measure else _OLDER
+    return _REPLACED if (item.measure, item.digest) > (known.measure, known.digest) else _OLDER
 
 
 def manifest_without(manifest: Manifest, dropped: Iterable[Spot], *, number: int) -> Manifest:

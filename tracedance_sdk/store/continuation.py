@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tracedance_sdk.trace import (
+    MASK,
     UNKNOWN,
     Call,
     Json,
@@ -65,7 +66,7 @@ def _said(trace: Trace, at: int) -> str:
     if at < len(trace.turns):
         turn = trace.turns[at]
         first = [[call.name, _known(call.arguments)] for call in turn.calls[:1]]
-        return json_digest([turn.role, turn.text, first])
+        return json_digest([turn.role, _unmasked(turn.text), first])
     outcome = trace.outcome
     return json_digest([] if outcome is None else [outcome.success, outcome.reward])
 
@@ -73,7 +74,8 @@ def _said(trace: Trace, at: int) -> str:
 def _is_begun_by(turn: Turn, later: Turn, *, is_last: bool) -> bool:
     if turn.role != later.role:
         return False
-    if not (later.text.startswith(turn.text) if is_last else later.text == turn.text):
+    text, after = _unmasked(turn.text), _unmasked(later.text)
+    if text != after and not (is_last and (after.startswith(text) or text.startswith(after))):
         return False
     if len(turn.calls) > len(later.calls) or (not is_last and len(turn.calls) < len(later.calls)):
         return False
@@ -92,7 +94,13 @@ def _are_equal(calls: Sequence[Call], later: Sequence[Call]) -> bool:
 def _agree(value: Json, later: Json) -> bool:
     if value is UNKNOWN or later is UNKNOWN or value == later:
         return True
-    return canonical_json(value) == canonical_json(later)
+    first, second = canonical_json(value).decode(), canonical_json(later).decode()
+    return _unmasked(first) == _unmasked(second)
+
+
+def _unmasked(text: str) -> str:
+    """Return a text in which all masked secrets are the same: a masked value is never unequal."""
+    return MASK.sub("[MASKED]", text) if "[MASKED:" in text else text
 
 
 def _known(value: Json) -> Json:

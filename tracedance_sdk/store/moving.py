@@ -33,10 +33,22 @@ def read_traces(
     for row, trace_id, data in each_document(folder, partition, wanted):
         where = f"trace {trace_id!r:.80} in {folder}"
         try:
-            document = parse_json(data, where=where, max_depth=_WRITER_DEPTH)
-            yield row, decode(document, where=where)
+            yield row, decoded(data, where)
         except TraceDanceError as error:
             raise StoreError(f"{error} (file {partition.files['documents'].name})") from error
+
+
+def decoded(data: bytes, where: str) -> Trace:
+    """Return the trace of a stored document.
+
+    Args:
+        data: The document.
+        where: What it is, for errors.
+
+    Raises:
+        TraceDanceError: It is not what `encode_json` writes.
+    """
+    return decode(parse_json(data, where=where, max_depth=_WRITER_DEPTH), where=where)
 
 
 def live_rows(partition: Partition) -> tuple[int, ...]:

@@ -18,13 +18,14 @@ from tracedance_sdk.formats import (
     tool_table_digest,
 )
 from tracedance_sdk.store.adding import Adding, AddSummary
-from tracedance_sdk.store.compaction import GRACE, CompactSummary, compact_store
+from tracedance_sdk.store.compaction import GRACE, PATIENCE, CompactSummary, compact_store
 from tracedance_sdk.store.facts import StoredDocument
-from tracedance_sdk.store.folder import PARTS, LocalFolder, present
+from tracedance_sdk.store.folder import PARTS, LocalFolder, present, require_whole
 from tracedance_sdk.store.indexing import IndexSummary, index_store, unindexed
 from tracedance_sdk.store.key_index import KeyIndex, Known
 from tracedance_sdk.store.listing import DataFile, SourceSummary, data_files, summaries
 from tracedance_sdk.store.manifest import Manifest
+from tracedance_sdk.store.meaning import MOST_NAMED, NATIVE, PREFIX, WHOLE, Meant, ambiguous
 from tracedance_sdk.store.moving import read_traces
 from tracedance_sdk.store.partitions import read_shapes
 from tracedance_sdk.store.queries import (
@@ -42,7 +43,6 @@ from tracedance_sdk.trace import Trace
 ToolLimit = Literal["recorded", "known", "inferred"]
 """The weakest origin that a tool definition may have."""
 
-_MOST_NAMED: Final = 3
 _MOST_ROUNDS: Final = 5
 _logger: Final = logging.getLogger(__name__)
 
@@ -128,6 +128,9 @@ class TraceStore:
             if others:
                 what = f"it holds {others[0]!r:.80} and no manifest"
                 raise StoreError(f"{str(place)!r} is no store: {what}")
+            if foreign := place.foreign():
+                what = f"its folder {PARTS!r} holds {foreign[0]!r:.80}"
+                raise StoreError(f"{str(place)!r} is no store: {what}")
             if not create and not place.is_made():
                 raise StoreError(f"{str(place)!r} is no store: it is empty")
             place.make()
@@ -169,13 +172,15 @@ class TraceStore:
             InvalidOption: Something that is no trace; what came before may have been added.
             StoreError: The folder cannot be written to, or is damaged.
         """
+        require_whole(self._folder)
         return Adding(self._folder, self._index).run(traces)
 
     def get(self, trace_id: str) -> Trace:
         """Return one trace.
 
         Args:
-            trace_id: Its id, or the beginning of it, if no other trace's id begins so.
+            trace_id: Its id; else the id that its source has for it, or the beginning of its id,
+                if it is the only one.
 
         Raises:
             StoreError: No such trace, or several.
@@ -195,21 +200,36 @@ class TraceStore:
             raise StoreError(f"no trace {trace_id!r:.80} in the store {str(self._folder)!r}")
         return known
 
-    def _only_id(self, prefix: str, manifest: Manifest) -> str:
-        quoted = prefix.replace("'", "''").replace("\0", "")
-        found = run_select(
+    def _only_id(self, wanted: str, manifest: Manifest) -> str:
+        found = self._meant(wanted, manifest)
+        if not found:
+            raise StoreError(f"no trace {wanted!r:.80} in the store {str(self._folder)!r}")
+        ids = [item.trace_id for item in found if item.rank == found[0].rank]
+        if len(ids) > 1:
+            raise StoreError(ambiguous(wanted, ids, is_prefix=found[0].rank == PREFIX))
+        return ids[0]
+
+    def meant(self, wanted: str) -> list[Meant]:
+        """Return the traces that a text may mean, best first; at most one more than are named.
+
+        Args:
+            wanted: A whole id, an id at the source, or the beginning of an id.
+        """
+        return self._meant(wanted, self._present())
+
+    def _meant(self, wanted: str, manifest: Manifest) -> list[Meant]:
+        if not wanted or "\0" in wanted:
+            return []
+        text = "'" + wanted.replace("'", "''") + "'"
+        rows = run_select(
             self._folder,
             manifest,
-            f"SELECT trace_id FROM traces WHERE starts_with(trace_id, '{quoted}')"  # noqa: S608
-            f" ORDER BY 1 LIMIT {_MOST_NAMED + 1}",
+            f"SELECT CASE WHEN trace_id = {text} THEN {WHOLE} WHEN native_id = {text} "  # noqa: S608 - quoted
+            f"THEN {NATIVE} ELSE {PREFIX} END AS rank, trace_id FROM traces "
+            f"WHERE native_id = {text} OR starts_with(trace_id, {text}) "
+            f"ORDER BY rank, trace_id LIMIT {MOST_NAMED + 1}",
         ).rows
-        if not prefix or "\0" in prefix or not found:
-            raise StoreError(f"no trace {prefix!r:.80} in the store {str(self._folder)!r}")
-        if len(found) > 1:
-            names = ", ".join(row[0][:80] for row in found[:_MOST_NAMED])
-            more = ", ..." if len(found) > _MOST_NAMED else ""
-            raise StoreError(f"several traces begin with {prefix!r:.80}: {names}{more}")
-        return str(found[0][0])
+        return [Meant(*row) for row in rows]
 
     def traces(self, where: str | None = None) -> Iterator[Trace]:
         """Yield the traces that a condition holds for.
@@ -312,7 +332,7 @@ class TraceStore:
         """Take traces out; their bytes go with `compact`, an hour later.
 
         Args:
-            ids: Whole ids, or beginnings that only one trace's id has.
+            ids: As `get` takes them.
 
         Returns:
             How many were taken out.
@@ -339,17 +359,21 @@ class TraceStore:
         with self._folder.writing():
             return prune_traces(self._folder, self._index, older_than)
 
-    def compact(self, *, grace: timedelta = GRACE) -> CompactSummary:
+    def compact(
+        self, *, grace: timedelta = GRACE, patience: timedelta = PATIENCE
+    ) -> CompactSummary:
         """Merge small partitions, leave removed rows behind, and clear away what nobody needs.
 
         Args:
             grace: How long files stay that only a manifest of the past names, so that whoever
                 reads meanwhile is not disturbed.
+            patience: How long to wait for those who write. Nothing is cleared away when they do
+                not end in time, as `CompactSummary.clearing_skipped` then says.
 
         Raises:
             StoreError: The folder cannot be written to, or is damaged.
         """
-        return compact_store(self._folder, grace=grace)
+        return compact_store(self._folder, grace=grace, patience=patience)
 
     def files(self) -> list[DataFile]:
         """Return the files that make up the store now, for other programs to read."""
