@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from tracedance_sdk.errors import InvalidQuery, StoreError, shown
+from tracedance_sdk.errors import InvalidQuery, StoreError
+from tracedance_sdk.store.allowed_sql import first_line, in_short, views_asked
 from tracedance_sdk.store.columns import CALLS, ROW, TRACES, TURNS, Column, public
 from tracedance_sdk.store.feature_columns import FEATURES, FEATURES_VERSION
 from tracedance_sdk.store.folder import LocalFolder
@@ -55,34 +57,36 @@ def run_select(
 ) -> Selection:
     """Run a query; see `TraceStore.select`."""
     duckdb = duck()
-    if asks_features(sql):
+    if "features" in views_asked(sql):
         _require_features(manifest, folder)
     connection = connected(folder, manifest, memory_mb=memory_mb)
     try:
-        statement = _only_select(connection, sql)
         timer = threading.Timer(timeout_s, connection.interrupt)
         timer.daemon = True
         timer.start()
         try:
-            cursor = connection.execute(statement)
+            cursor = connection.execute(sql)
             rows = cursor.fetchmany(most_rows + 1)
         finally:
             timer.cancel()
         columns = tuple(item[0] for item in cursor.description)
     except duckdb.InterruptException as error:
-        raise InvalidQuery(f"stopped after {timeout_s:g} s: {_short(sql)}") from error
+        raise InvalidQuery(f"stopped after {timeout_s:g} s: {in_short(sql)}") from error
     except (duckdb.Error, RuntimeError) as error:
-        raise InvalidQuery(f"{_reason(error)}: {_short(sql)}") from error
+        raise InvalidQuery(f"{first_line(error)}: {in_short(sql)}") from error
     finally:
         connection.close()
     if len(rows) > most_rows:
-        raise InvalidQuery(f"more than {most_rows:,} rows; add a LIMIT: {_short(sql)}")
+        raise InvalidQuery(f"more than {most_rows:,} rows; add a LIMIT: {in_short(sql)}")
     return Selection(columns, tuple(rows))
 
 
 def asks_features(sql: str) -> bool:
-    """Whether a query names the view `features`, which must have been derived for it."""
-    return "features" in sql.lower()
+    """Whether a query asks the view `features`, which must have been derived for it."""
+    try:
+        return "features" in views_asked(sql)
+    except InvalidQuery:
+        return False  # which says why it is refused when it is run
 
 
 def connected(folder: LocalFolder, manifest: Manifest, *, memory_mb: int = MEMORY_MB) -> Any:
@@ -107,12 +111,13 @@ def connected(folder: LocalFolder, manifest: Manifest, *, memory_mb: int = MEMOR
         },
     )
     try:
-        _make_dropped(connection, folder, manifest)
+        dropped = f"dropped_{secrets.token_hex(8)}"  # a name that no query can know
+        _make_dropped(connection, folder, manifest, dropped)
         paths: list[str] = []
-        for name, columns in VIEWS.items():
+        for name in VIEWS:
             parts = _with_file(manifest, name)
             paths += (str(folder.local(part.files[name])) for part in parts)
-            connection.execute(_view(folder, parts, name, columns))
+            connection.execute(_view(folder, parts, name, dropped=dropped))
         connection.execute(f"SET allowed_paths = [{_texts(paths)}]")
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute("SET enable_external_access = false")
@@ -120,25 +125,25 @@ def connected(folder: LocalFolder, manifest: Manifest, *, memory_mb: int = MEMOR
     except duckdb.Error as error:
         connection.close()
         raise StoreError(
-            f"the store {str(folder)!r} cannot be searched: {_reason(error)}"
+            f"the store {str(folder)!r} cannot be searched: {first_line(error)}"
         ) from error
     return connection
 
 
-def _make_dropped(connection: Any, folder: LocalFolder, manifest: Manifest) -> None:
+def _make_dropped(connection: Any, folder: LocalFolder, manifest: Manifest, name: str) -> None:
     """Make a table of the rows that no longer count."""
-    connection.execute("CREATE TEMP TABLE dropped_rows (file VARCHAR, trace_row BIGINT)")
+    connection.execute(f"CREATE TEMP TABLE {name} (file VARCHAR, trace_row BIGINT)")
     files: list[str] = []
     rows: list[int] = []
-    for name in VIEWS:
-        for part in _with_file(manifest, name):
-            files += [str(folder.local(part.files[name]))] * len(part.dropped)
+    for view in VIEWS:
+        for part in _with_file(manifest, view):
+            files += [str(folder.local(part.files[view]))] * len(part.dropped)
             rows += part.dropped
     if rows:
         pa = arrow()
         table = pa.table({"file": pa.array(files), "trace_row": pa.array(rows, type=pa.int64())})
         connection.register("dropped_source", table)
-        connection.execute("INSERT INTO dropped_rows SELECT * FROM dropped_source")
+        connection.execute(f"INSERT INTO {name} SELECT * FROM dropped_source")  # noqa: S608 - ours
         connection.unregister("dropped_source")
 
 
@@ -149,9 +154,8 @@ def _with_file(manifest: Manifest, name: str) -> list[Partition]:
     return [p for p in manifest.partitions if p.features_version == FEATURES_VERSION]
 
 
-def _view(
-    folder: LocalFolder, partitions: Sequence[Partition], name: str, columns: Sequence[Column]
-) -> str:
+def _view(folder: LocalFolder, partitions: Sequence[Partition], name: str, *, dropped: str) -> str:
+    columns = VIEWS[name]
     names = ", ".join(f'"{column}"' for column in public(columns))
     row = _NUMBERED if name == "traces" else ROW
     whole = [str(folder.local(p.files[name])) for p in partitions if not p.dropped]
@@ -164,7 +168,7 @@ def _view(
         source = f"read_parquet([{_texts(holed)}], filename=true, file_row_number=true)"
         parts.append(
             f"SELECT {names} FROM {source} AS f WHERE NOT EXISTS ("  # noqa: S608 - as above
-            f"SELECT 1 FROM dropped_rows AS d WHERE d.file = f.filename AND d.trace_row = f.{row})"
+            f"SELECT 1 FROM {dropped} AS d WHERE d.file = f.filename AND d.trace_row = f.{row})"
         )
     if not parts:
         parts.append(_empty(columns))
@@ -189,29 +193,5 @@ def _require_features(manifest: Manifest, folder: LocalFolder) -> None:
         )
 
 
-def _only_select(connection: Any, sql: str) -> Any:
-    """Return the one statement of a text, if it is a SELECT."""
-    try:
-        sql.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidQuery(f"no text that can be written as UTF-8: {_short(sql)}") from error
-    statements = connection.extract_statements(sql)
-    if len(statements) != 1:
-        raise InvalidQuery(f"one SELECT is wanted, not {len(statements)} statements: {_short(sql)}")
-    kind = str(statements[0].type).rpartition(".")[2]
-    if kind != "SELECT":
-        raise InvalidQuery(f"only SELECT is allowed, not {kind}: {_short(sql)}")
-    return statements[0]
-
-
 def _texts(values: Sequence[str]) -> str:
     return ", ".join("'" + value.replace("'", "''") + "'" for value in values)
-
-
-def _reason(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines or [type(error).__name__])[0]
-
-
-def _short(sql: str) -> str:
-    return shown(" ".join(sql.split()), 100)
