@@ -16,9 +16,9 @@ from typing import Any, Final, NamedTuple
 from tracedance_sdk.errors import StoreError, TraceDanceError
 from tracedance_sdk.formats import ToolShapes
 from tracedance_sdk.store.feature_columns import FEATURES_VERSION
-from tracedance_sdk.store.folder import LocalFolder, present
+from tracedance_sdk.store.folder import LocalFolder, present, require_whole
 from tracedance_sdk.store.libraries import arrow
-from tracedance_sdk.store.manifest import Manifest, Partition, is_data_name, manifest_name
+from tracedance_sdk.store.manifest import Manifest, Partition, manifest_name
 from tracedance_sdk.store.moving import live_rows, moved_shapes
 from tracedance_sdk.store.partitions import (
     Content,
@@ -38,6 +38,9 @@ FULL_ROWS: Final = 20_000
 GRACE: Final = timedelta(hours=1)
 """How long files stay that only a manifest of the past names."""
 
+PATIENCE: Final = timedelta(seconds=30)
+"""How long to wait until nobody writes."""
+
 _MOST_ATTEMPTS: Final = 1_000
 
 
@@ -50,6 +53,7 @@ class CompactSummary(NamedTuple):
         rows_dropped: Rows left behind that no longer counted.
         files_removed: Files cleared away, old manifests included.
         bytes_removed: Their length.
+        clearing_skipped: Nothing was cleared away, as others did not end writing in time.
     """
 
     partitions_before: int
@@ -57,19 +61,26 @@ class CompactSummary(NamedTuple):
     rows_dropped: int
     files_removed: int
     bytes_removed: int
+    clearing_skipped: bool = False
 
 
-def compact_store(folder: LocalFolder, *, grace: timedelta = GRACE) -> CompactSummary:
+def compact_store(
+    folder: LocalFolder, *, grace: timedelta = GRACE, patience: timedelta = PATIENCE
+) -> CompactSummary:
     """Compact a store; see `TraceStore.compact`."""
+    folder.require_writable()
+    require_whole(folder)
     before = present(folder).manifest
     dropped = 0
     for group in _groups(before.partitions):
         with folder.writing():
             if _replace(folder, group, _merged(folder, group)):
                 dropped += sum(len(part.dropped) for part in group)
-    removed, size = _clear(folder, grace)
+    with folder.clearing(patience_s=patience.total_seconds()) as is_quiet:
+        removed, size = _clear(folder, grace) if is_quiet else (0, 0)
     after = present(folder).manifest
-    return CompactSummary(len(before.partitions), len(after.partitions), dropped, removed, size)
+    counts = len(before.partitions), len(after.partitions), dropped, removed, size
+    return CompactSummary(*counts, clearing_skipped=not is_quiet)
 
 
 def _groups(partitions: Sequence[Partition]) -> Iterator[list[Partition]]:
@@ -141,21 +152,14 @@ def _clear(folder: LocalFolder, grace: timedelta) -> tuple[int, int]:
     """Remove old manifests, and files that nobody needs; return how many and their bytes."""
     limit = time.time() - grace.total_seconds()
     removed = size = 0
-    with folder.clearing():
-        kept, old = _by_age(folder, limit)
-        names = {name for manifest in kept for name in manifest.names}
-        loose = [
-            path
-            for path in folder.loose()
-            if path.name not in names
-            and (is_data_name(path.name) or path.name.startswith("."))
-            and _changed(path) < limit
-        ]
-        for path in [*old, *loose]:
-            with contextlib.suppress(OSError):
-                length = path.stat().st_size
-                path.unlink()
-                removed, size = removed + 1, size + length
+    kept, old = _by_age(folder, limit)
+    names = {name for manifest in kept for name in manifest.names}
+    loose = [path for path in folder.loose() if path.name not in names and _changed(path) < limit]
+    for path in [*old, *loose]:
+        with contextlib.suppress(OSError):
+            length = path.stat().st_size
+            path.unlink()
+            removed, size = removed + 1, size + length
     return removed, size
 
 
@@ -168,7 +172,7 @@ def _by_age(folder: LocalFolder, limit: float) -> tuple[list[Manifest], list[Pat
     for number in reversed(folder.numbers()):
         path = folder.path / manifest_name(number)
         if number > present_number:
-            # Damaged, and not what anybody reads; it stays as evidence.
+            # No manifest, as nobody reads it and the next one does not take its number.
             continue
         if replaced < limit:
             old.append(path)

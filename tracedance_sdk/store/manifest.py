@@ -29,6 +29,8 @@ _MANIFEST: Final = re.compile(r"manifest-([0-9]{8,15})\.json")
 _FILE: Final = re.compile(
     r"(traces|documents|turns|calls|features-v[0-9]{1,6}|tools)-[0-9a-f]{32}\.(parquet|json)"
 )
+_DRAFT: Final = re.compile(r"\.draft-[0-9]+-[0-9a-f]+")
+_NAMED: Final = re.compile(_FILE.pattern.encode())
 _DIGEST: Final = re.compile(r"[0-9a-f]{0,64}")
 _MOST_ROWS: Final = 2**31
 
@@ -104,12 +106,23 @@ def manifest_name(number: int) -> str:
 def manifest_number(name: str) -> int | None:
     """Return a manifest's number by its file name; None when it is no manifest's."""
     found = _MANIFEST.fullmatch(name)
-    return int(found[1]) if found else None
+    number = int(found[1]) if found else 0
+    return number if number and manifest_name(number) == name else None
 
 
 def is_data_name(name: str) -> bool:
     """Whether a file name is one of a store's data files."""
     return _FILE.fullmatch(name) is not None
+
+
+def is_draft_name(name: str) -> bool:
+    """Whether a file name is one under which a data file or a manifest is written at first."""
+    return _DRAFT.fullmatch(name) is not None
+
+
+def named_files(data: bytes) -> frozenset[str]:
+    """Return the names of data files that stand in a manifest, whole or not."""
+    return frozenset(found[0].decode() for found in _NAMED.finditer(data))
 
 
 def encode_manifest(manifest: Manifest) -> bytes:
@@ -151,9 +164,15 @@ def decode_manifest(data: bytes, *, where: str) -> Manifest:
         )
     try:
         partitions = tuple(_partition(fields) for fields in document["partitions"])
-        return Manifest(_number(document["number"]), partitions)
+        return Manifest(_number(document["number"]), _each_once(partitions))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreError(f"{where}: a damaged manifest: {error!r}") from error
+
+
+def _each_once(partitions: tuple[Partition, ...]) -> tuple[Partition, ...]:
+    if len({part.name for part in partitions}) < len(partitions):
+        raise ValueError("a partition stands in it twice")
+    return partitions
 
 
 def _partition(fields: dict[str, Any]) -> Partition:

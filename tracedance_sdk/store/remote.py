@@ -71,6 +71,10 @@ class RemoteFolder(LocalFolder):
             raise StoreError(f"the store {self._url!r} cannot be read: {error}") from error
         return [str(name).rstrip("/").rsplit("/", 1)[-1] for name in found]
 
+    def has_manifest(self, _number: int) -> bool:
+        """Return True for whatever was listed."""
+        return True
+
     def read_manifest(self, number: int) -> Manifest:
         """Read one manifest; see `LocalFolder.read_manifest`."""
         name = manifest_name(number)
@@ -116,6 +120,14 @@ class RemoteFolder(LocalFolder):
         """Return False."""
         return False
 
+    def require_writable(self) -> NoReturn:
+        """Refuse.
+
+        Raises:
+            StoreError: Always.
+        """
+        raise self._refusal()
+
     def writing(self) -> NoReturn:
         """Refuse.
 
@@ -124,7 +136,7 @@ class RemoteFolder(LocalFolder):
         """
         raise self._refusal()
 
-    def clearing(self) -> NoReturn:
+    def clearing(self, *, patience_s: float) -> NoReturn:  # noqa: ARG002 - as it is called
         """Refuse.
 
         Raises:
