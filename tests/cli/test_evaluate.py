@@ -327,8 +327,8 @@ def test_a_very_large_trace_is_graded(work: Path, tracedance: Tracedance) -> Non
             id="out-taken",
         ),
         pytest.param(
-            ("traces", "--verbose"),
-            "No such option '--verbose'; see: tracedance evaluate --help",
+            ("traces", "--xyz"),
+            "No such option '--xyz'; see: tracedance evaluate --help",
             id="option",
         ),
     ],

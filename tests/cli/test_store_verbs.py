@@ -14,6 +14,7 @@ from inline_snapshot import snapshot
 
 import tracedance_sdk as td
 from tests.cli.conftest import Tracedance
+from tracedance_sdk.errors import StoreError
 from tracedance_sdk.formats import collect_paths
 from tracedance_sdk.store import TraceStore
 from tracedance_sdk.trace import (
@@ -24,6 +25,7 @@ from tracedance_sdk.trace import (
     Outcome,
     Parent,
     Result,
+    Source,
     Text,
     Trace,
     Turn,
@@ -115,6 +117,14 @@ helper  3
         ("sql", "kept", "SELECT * FROM read_csv('/etc/passwd')"),
         ("sql", "none", "SELECT 1"),
         ("rm", "kept", "aa", "--yes"),
+        ("rm", "kept", "--yes"),
+        ("rm", "kept", "aa-1", "--where", "true", "--yes"),
+        ("rm", "kept", "--where", "nonsense (", "--yes"),
+        ("rm", "kept", "aa-1"),
+        ("show", "kept", "--trace", "aa"),
+        ("export", "kept", "--to", "atif", "--out", "x.jsonl", "--trace", "aa"),
+        ("evaluate", "kept", "--spec", "x.yaml", "--trace", "aa"),
+        ("evaluate", "kept", "--spec", "x.yaml", "--where", "nonsense ("),
         ("rm", "kept", "aa-1", "zz", "--yes"),
         ("show", "kept", "--trace", "x' OR 'a' = 'a"),
         ("compact", "none"),
@@ -127,14 +137,20 @@ helper  3
     ids=" ".join,
 )
 def test_wrong_use_is_said_and_changes_nothing(
-    kept: Path, tracedance: Tracedance, arguments: tuple[str, ...]
+    kept: Path,
+    tracedance: Tracedance,
+    arguments: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    Path("x.yaml").write_text("format: tracedance.task\nversion: 1\nid: task-1\n")
     ran = tracedance(*arguments)
-    assert (ran.code, ran.out) == (2, "")
+    assert ran.code == 2
+    assert ran.out in ("", "aa-1 (agent helper, task task-1)\n")
     assert "Traceback" not in ran.err
-    assert ran.err.startswith("tracedance: ")
+    assert ran.err.splitlines()[-1].startswith("tracedance: ")
     assert len(TraceStore.open(kept)) == 4
-    assert sorted(path.name for path in Path().iterdir()) == ["kept"]
+    assert sorted(path.name for path in Path().iterdir()) == ["kept", "x.yaml"]
 
 
 def test_traces_are_taken_out_when_confirmed(
@@ -149,6 +165,107 @@ def test_traces_are_taken_out_when_confirmed(
     ran = tracedance("rm", kept, "aa", "bb-1", "--yes")
     assert (ran.code, ran.out) == (0, "2 traces taken out\n")
     assert [item.id for item in TraceStore.open(kept)] == ["cc-1"]
+
+
+def test_traces_are_taken_out_by_a_condition(
+    kept: Path, tracedance: Tracedance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = tracedance("rm", kept, "--where", "agent = 'none'")
+    assert (ran.code, ran.out) == (0, "0 traces taken out: the condition holds for none\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    ran = tracedance("rm", kept, "--where", "agent = 'helper'")
+    assert (ran.code, ran.out.count("\n"), "--yes" in ran.err) == (2, 3, True)
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    ran = tracedance("rm", kept, "--where", "agent = 'helper'")
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, "3 traces taken out")
+    assert [item.id for item in TraceStore.open(kept)] == ["bb-1"]
+
+
+def sourced(name: str, native_id: str) -> Trace:
+    source = Source(collector="chats", native_id=native_id)
+    return trace(name).model_copy(update={"source": source})
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ("abc", "abc"),
+        ("abcd", "abcd"),
+        ("abcde", "abcdef"),
+        ("abcdef", "abcdef"),
+        ("run-1", "abc"),
+        ("run", ["abcd", "zz"]),
+        ("ab", ["abc", "abcd", "abcdef"]),
+        ("none", []),
+        ("%", []),
+    ],
+)
+def test_every_verb_finds_the_trace_that_is_meant_or_names_those_that_may_be(
+    tmp_path: Path,
+    tracedance: Tracedance,
+    monkeypatch: pytest.MonkeyPatch,
+    wanted: str,
+    found: str | list[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    traces = [
+        sourced("abc", "run-1"),
+        sourced("abcd", "run"),
+        sourced("abcdef", "abc"),
+        sourced("zz", "run"),
+    ]
+    TraceStore.create("kept").add(traces)
+    for item in traces:
+        td.save_trace(item, f"files/{item.id}.json")
+    Path("task.yaml").write_text("format: tracedance.task\nversion: 1\nid: task-1\n")
+    for place in ("kept", "files"):
+        export = ("export", place, "--to", "trace-json", "--out", "-")
+        graded = ("evaluate", place, "--spec", "task.yaml", "--json")
+        for verb in (("show", place), export, graded, ("init", place)):
+            ran = tracedance(*verb, "--trace", wanted)
+            if isinstance(found, str):
+                said = "1 trace written to '-'\n" if verb[0] == "export" else ""
+                assert (ran.code, ran.err) == (0, said)
+                if verb[0] == "export":
+                    assert json.loads(ran.out)["id"] == found
+                elif verb[0] == "evaluate":
+                    (row,) = json.loads(ran.out)["rows"]
+                    assert row["report"]["trace_id"] == found
+                elif verb[0] == "show":
+                    assert ran.out.startswith(f"trace {found}\n")
+            else:
+                assert ran.code == 2
+                assert ("several traces" in ran.err) is bool(found)
+                assert all(name in ran.err for name in found)
+    store = TraceStore.open("kept")
+    if isinstance(found, str):
+        assert store.get(wanted).id == found
+        assert tracedance("rm", "kept", wanted, "--yes").code == 0
+        assert len(store) == 3
+    else:
+        with pytest.raises(StoreError):
+            store.get(wanted)
+
+
+def test_a_stores_traces_are_graded_by_agent_task_and_a_short_id(
+    kept: Path, tracedance: Tracedance
+) -> None:
+    long = [trace(letter * 32) for letter in "de"]
+    TraceStore.open(kept).add(long)
+    Path("task.yaml").write_text("format: tracedance.task\nversion: 1\nid: task-1\n")
+    ran = tracedance("evaluate", kept, "--spec", "task.yaml", "--where", "agent = 'helper'")
+    assert (ran.code, ran.err) == (0, "")
+    assert [line.split()[0] for line in ran.out.splitlines()[1:6]] == [
+        "helper/task-1#aa-1",
+        "helper/task-1#aa-2",
+        "helper/task-1#cc-1",
+        "helper/task-1#dddddddd",
+        "helper/task-1#eeeeeeee",
+    ]
+    ran = tracedance("evaluate", "task.yaml", "--spec", "task.yaml", "--where", "true")
+    assert (ran.code, ran.err) == (
+        2, "tracedance: --where SQL needs a store, and 'task.yaml' is none\n"
+    )  # fmt: skip
 
 
 def test_old_traces_are_pruned_and_undated_ones_stay(kept: Path, tracedance: Tracedance) -> None:

@@ -13,7 +13,7 @@ from tracedance_sdk.cli.complaints import complain
 from tracedance_sdk.cli.exit_codes import EXIT_CODES
 
 if TYPE_CHECKING:
-    from tracedance_sdk.cli.grading_jobs import Graded, GradingPlan, GradingTools, SourceGrades
+    from tracedance_sdk.cli.grading_jobs import Graded, GradingTools, SourceGrades
 
 _MOST_PROBLEMS: Final = 20
 _MANY: Final = 2
@@ -34,8 +34,9 @@ T = TypeVar("T")
     "--trace",
     "trace_id",
     metavar="ID",
-    help="Only the trace whose id starts so, or is so at its source.",
+    help="Only this trace: its id, the beginning of it, or its id at the source.",
 )
+@click.option("--where", metavar="SQL", help="Of stores: only traces for which this holds.")
 @click.option("--sub-agents", is_flag=True, help="Grade the traces of sub-agents too.")
 @click.option(
     "--judge",
@@ -65,6 +66,7 @@ def evaluate_command(
     spec: Path | None,
     tasks: Path | None,
     trace_id: str | None,
+    where: str | None,
     sub_agents: bool,
     judge: str,
     as_json: bool,
@@ -74,7 +76,7 @@ def evaluate_command(
 ) -> int:
     """Grade traces: a report for one, a table for many.
 
-    PATHs are trace files, folders of them, or a journal folder. A file that cannot be read is an
+    PATHs are trace files, folders of them, journals, or stores. A file that cannot be read is an
     error in the table; the others are graded.
     """
     from tracedance_sdk.cli.evaluation_output import (
@@ -90,19 +92,23 @@ def evaluate_command(
 
     if (spec is None) is (tasks is None):
         raise InvalidOption("say what to grade by: either --spec FILE or --tasks DIR")
-    plan = GradingPlan(spec, tasks, judge, trace_id, sub_agents)
+    _check_where(paths, where, trace_id)
+    plan = GradingPlan(spec, tasks, judge, where, sub_agents)
     tools = open_plan(plan)
     if out is not None:
         check_writable(out)
     if junit is not None:
         _check_file(junit)
-    found = _grade_all(tools, paths, jobs=jobs)
+    if trace_id is None:
+        found = _grade_all(tools, paths, jobs=jobs)
+    else:
+        found = [_grade_one(tools, paths, trace_id)]
     graded = [item for one in found for item in one.graded]
     n_left_out = sum(one.n_sub_agents for one in found)
     if not any(item.report is not None for item in graded):
         if as_json:
             print_rows(named_rows(graded), graded, as_json=True)
-        return _nothing_graded(graded, paths, plan, n_left_out)
+        return _nothing_graded(graded, paths, trace_id, n_left_out)
     if n_left_out:
         complain(_left_out(n_left_out))
     _mention_foreign_tasks(graded, spec)
@@ -131,18 +137,45 @@ def _grade_all(tools: GradingTools, paths: Sequence[str], *, jobs: int) -> list[
     return list(_watched(found, len(sources)))
 
 
+def _grade_one(tools: GradingTools, paths: Sequence[str], trace_id: str) -> SourceGrades:
+    """Grade the trace that is meant, a sub-agent's too."""
+    from tracedance_sdk.cli.grading_jobs import SourceGrades, grade_trace, not_graded
+    from tracedance_sdk.cli.sources import collect_traces
+
+    graded = [
+        not_graded(item.path, None, str(item.problem))
+        if item.trace is None
+        else grade_trace(tools, item.path, item.trace)
+        for item in collect_traces(paths, trace_id=trace_id)
+    ]
+    return SourceGrades(graded)
+
+
+def _check_where(paths: Sequence[str], where: str | None, trace_id: str | None) -> None:
+    from tracedance_sdk.cli.stores import is_store
+    from tracedance_sdk.errors import InvalidOption
+
+    if where is None:
+        return
+    if trace_id is not None:
+        raise InvalidOption("give either --trace ID or --where SQL")
+    for path in paths:
+        if not is_store(Path(path)):
+            raise InvalidOption(f"--where SQL needs a store, and {path!r} is none")
+
+
 def _left_out(number: int) -> str:
     many, them = ("trace", "it") if number == 1 else ("traces", "them")
     return f"note: {number} sub-agent {many} not graded; --sub-agents grades {them} too"
 
 
 def _nothing_graded(
-    graded: Sequence[Graded], paths: Sequence[str], plan: GradingPlan, n_left_out: int
+    graded: Sequence[Graded], paths: Sequence[str], trace_id: str | None, n_left_out: int
 ) -> int:
     if n_left_out:
         complain(_left_out(n_left_out))
     elif not graded:
-        wanted = "" if plan.trace_id is None else f" with the id {plan.trace_id!r}"
+        wanted = "" if trace_id is None else f" with the id {trace_id!r}"
         complain(f"no traces{wanted} in {', '.join(map(repr, paths))}")
     for item in graded[:_MOST_PROBLEMS]:
         complain(item.problem or "not graded")

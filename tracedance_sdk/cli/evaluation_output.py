@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 import click
 
+from tracedance_sdk.cli.choosing import short_ids
 from tracedance_sdk.cli.grading_jobs import Graded, GradingPlan
 from tracedance_sdk.errors import UnreadableFile
 from tracedance_sdk.grading import ResultSetWriter
@@ -25,9 +26,11 @@ from tracedance_sdk.report import (
 def named_rows(graded: Sequence[Graded]) -> list[Row]:
     """Return the graded traces as rows; each is called by as much of its path as tells it apart."""
     names = _short_names({item.path for item in graded})
+    short = short_ids(item.part for item in graded if item.stored_as is not None and item.part)
+    one_store = len(names) == 1
     return [
         Row(
-            name=names[item.path] if item.part is None else f"{names[item.path]}#{item.part}",
+            name=_row_name(item, names[item.path], short, one_store=one_store),
             path=str(item.path),
             report=item.report,
             problem=item.problem,
@@ -35,6 +38,16 @@ def named_rows(graded: Sequence[Graded]) -> list[Row]:
         )
         for item in graded
     ]
+
+
+def _row_name(item: Graded, source: str, short: Mapping[str, str], *, one_store: bool) -> str:
+    if item.part is None:
+        return source
+    if item.stored_as is None:
+        return f"{source}#{item.part}"
+    # The store's name says nothing where there is no other source.
+    parts = ["" if one_store else source, item.stored_as, short[item.part]]
+    return "#".join(part for part in parts if part)
 
 
 def print_rows(rows: Sequence[Row], graded: Sequence[Graded], *, as_json: bool) -> None:

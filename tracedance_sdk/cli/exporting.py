@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -12,10 +13,8 @@ from tracedance_sdk.cli.complaints import complain
 from tracedance_sdk.cli.counts import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from tracedance_sdk.cli.export_formats import Export
     from tracedance_sdk.store import ToolLimit
-    from tracedance_sdk.trace import Trace
 
 _EXIT_CODES: Final = """\b
 Exit codes:
@@ -35,10 +34,13 @@ _MOST_PROBLEMS: Final = 20
     required=True,
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="The file; compressed when its name ends in .gz.",
+    help="The file; compressed when its name ends in .gz. - is standard output.",
 )
 @click.option(
-    "--trace", "trace_id", metavar="ID", help="Only the trace whose id starts so, or is so."
+    "--trace",
+    "trace_id",
+    metavar="ID",
+    help="Only this trace: its id, the beginning of it, or its id at the source.",
 )
 @click.option("--where", metavar="SQL", help="Of a store: only traces for which this holds.")
 @click.option(
@@ -65,54 +67,36 @@ def export(
     format has no place for is counted and said.
     """
     from tracedance_sdk.cli.export_formats import Export, write_lines
+    from tracedance_sdk.cli.wanted import Missed, Wanted, wanted_traces
     from tracedance_sdk.errors import InvalidOption
 
-    if out.exists() and not force:
+    to_console = str(out) == "-"
+    if not to_console and out.exists() and not force:
         raise InvalidOption(f"{str(out)!r} is there already; --force replaces it")
-    work, missed = Export(form), _Missed()
-    lines = work.lines(_traces(sources, _Choice(where, trace_id, tools), missed))
+    work, missed = Export(form), Missed()
+    lines = work.lines(wanted_traces(sources, Wanted(where, trace_id, tools), missed))
     first = next(lines, None)
     if first is None:
         for line in work.problems[:_MOST_PROBLEMS]:
             complain(line)
         places = ", ".join(repr(str(path)) for path in sources)
         raise InvalidOption(f"nothing to write: no such trace in {places}")
-    write_lines(out, chain([first], lines), force=force)
-    click.echo(f"{count(work.written, 'trace')} written to {str(out)!r}")
-    for what, number in sorted(work.lost.items()):
-        click.echo(f"  no place in {form} for {what}: {number:,}")
-    for what, number in sorted(work.open.items()):
-        click.echo(f"  written all the same: {what}: {number:,}")
+    if to_console:
+        for data in chain([first], lines):
+            click.echo(data)
+    else:
+        write_lines(out, chain([first], lines), force=force)
+    _say_losses(work, form, out)
     for line in work.problems[:_MOST_PROBLEMS]:
         complain(line)
     return 3 if work.problems or missed.number else 0
 
 
-class _Missed:
-    """Counts what could not be read."""
-
-    number = 0
-
-
-class _Choice(NamedTuple):
-    where: str | None
-    trace_id: str | None
-    tools: ToolLimit
-
-
-def _traces(sources: tuple[Path, ...], choice: _Choice, missed: _Missed) -> Iterator[Trace]:
-    from tracedance_sdk.cli.choosing import is_chosen
-    from tracedance_sdk.cli.sources import collect_traces
-    from tracedance_sdk.cli.stores import is_store, stored_traces
-
-    for path in sources:
-        if choice.where is not None or is_store(path):
-            yield from stored_traces(path, **choice._asdict())
-            continue
-        for item in collect_traces([path]):
-            if item.trace is None:
-                missed.number += 1
-                if missed.number <= _MOST_PROBLEMS:
-                    complain(str(item.problem))
-            elif is_chosen(item.trace, choice.trace_id):
-                yield item.trace
+def _say_losses(work: Export, form: str, out: Path) -> None:
+    """Say what was written and what was not; beside documents, on standard error."""
+    say = partial(click.echo, err=str(out) == "-")
+    say(f"{count(work.written, 'trace')} written to {str(out)!r}")
+    for what, number in sorted(work.lost.items()):
+        say(f"  no place in {form} for {what}: {number:,}")
+    for what, number in sorted(work.open.items()):
+        say(f"  written all the same: {what}: {number:,}")

@@ -9,7 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tracedance_sdk.cli.choosing import is_chosen, part_names
+from tracedance_sdk.cli.choosing import agent_and_task, part_names
 from tracedance_sdk.cli.stores import is_store, stored_traces
 from tracedance_sdk.errors import InvalidOption, TraceDanceError
 from tracedance_sdk.formats import (
@@ -42,14 +42,14 @@ class GradingPlan(NamedTuple):
         spec: File of the specification that every trace is graded against.
         tasks: Folder of specifications, found by the traces' task ids, when there is no `spec`.
         judge: ``none``, ``heuristic``, or ``recorded:FILE``.
-        trace_id: Grade only the trace whose id starts so, or is so at its source.
+        where: Of stores, grade only traces for which this SQL holds.
         has_sub_agents: Grade the traces of sub-agents too.
     """
 
     spec: Path | None
     tasks: Path | None
     judge: str = "none"
-    trace_id: str | None = None
+    where: str | None = None
     has_sub_agents: bool = False
 
 
@@ -66,6 +66,7 @@ class Graded(NamedTuple):
         foreign_task: The trace's task id, when it was graded by a task with another id.
         task_id: The trace's own task id; None when it has none.
         unmatched: Rules of the specification that name no tool of the trace.
+        stored_as: What a trace of a store is about, by agent and task; None for those of files.
         spec_id: Id of the specification; None when nothing could be graded.
     """
 
@@ -78,6 +79,7 @@ class Graded(NamedTuple):
     foreign_task: str | None = None
     task_id: str | None = None
     unmatched: tuple[str, ...] = ()
+    stored_as: str | None = None
     spec_id: str | None = None
 
     @property
@@ -127,15 +129,14 @@ def grade_source(tools: GradingTools, source: TraceSource) -> SourceGrades:
     found = list(collect_source(source, collectors=tools.collectors))
     traces = [item.trace for item in found if item.trace is not None]
     wanted = traces
-    asked_for = tools.plan.has_sub_agents or tools.plan.trace_id is not None
-    if not asked_for and not (source.is_named and len(traces) == 1):
+    if not tools.plan.has_sub_agents and not (source.is_named and len(traces) == 1):
         wanted = [trace for trace in traces if trace.parent is None]
     names = dict(zip(map(id, wanted), part_names(wanted), strict=True))
     graded = []
     for item in found:
         if item.trace is None:
-            graded.append(_not_graded(item.path, None, str(item.problem)))
-        elif id(item.trace) in names and is_chosen(item.trace, tools.plan.trace_id):
+            graded.append(not_graded(item.path, None, str(item.problem)))
+        elif id(item.trace) in names:
             part = names[id(item.trace)] if len(wanted) > 1 else None
             graded.append(_graded(item.path, item.trace, part, tools))
     return SourceGrades(graded, len(traces) - len(wanted))
@@ -143,17 +144,22 @@ def grade_source(tools: GradingTools, source: TraceSource) -> SourceGrades:
 
 def _grade_store(tools: GradingTools, source: TraceSource) -> SourceGrades:
     """Grade the traces of a store one at a time: it may hold more than the memory does."""
-    asked_for = tools.plan.has_sub_agents or tools.plan.trace_id is not None
     graded, n_left_out = [], 0
     try:
-        for trace in stored_traces(source.path, trace_id=tools.plan.trace_id):
-            if trace.parent is not None and not asked_for:
+        for trace in stored_traces(source.path, where=tools.plan.where):
+            if trace.parent is not None and not tools.plan.has_sub_agents:
                 n_left_out += 1
             else:
-                graded.append(_graded(source.path, trace, trace.id, tools)._replace(trace=None))
+                found = _graded(source.path, trace, trace.id, tools)
+                graded.append(found._replace(trace=None, stored_as=agent_and_task(trace)))
     except TraceDanceError as error:
-        graded.append(_not_graded(source.path, None, str(error)))
+        graded.append(not_graded(source.path, None, str(error)))
     return SourceGrades(graded, n_left_out)
+
+
+def grade_trace(tools: GradingTools, path: Path, trace: Trace) -> Graded:
+    """Grade the one trace that the user chose of a source."""
+    return _graded(path, trace, None, tools)
 
 
 def grade_in_processes(
@@ -197,7 +203,7 @@ def _graded(path: Path, trace: Trace, part: str | None, tools: GradingTools) -> 
         spec = tools.spec_of(trace)
         report = evaluate(trace, spec, judge=tools.judge)
     except TraceDanceError as error:
-        return _not_graded(path, part, str(error), trace)
+        return not_graded(path, part, str(error), trace)
     rows = rows_of(report, trace=trace, instance_id=_instance(path, part))
     return Graded(
         path=path,
@@ -213,7 +219,8 @@ def _graded(path: Path, trace: Trace, part: str | None, tools: GradingTools) -> 
     )
 
 
-def _not_graded(path: Path, part: str | None, problem: str, trace: Trace | None = None) -> Graded:
+def not_graded(path: Path, part: str | None, problem: str, trace: Trace | None = None) -> Graded:
+    """Return a source, or a trace of it, that could not be graded."""
     row = ResultRow(
         subject=Subject(
             trace_id=None if trace is None else trace.id, instance_id=_instance(path, part)

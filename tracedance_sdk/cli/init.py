@@ -16,27 +16,28 @@ _MOST_LISTED: Final = 5
     "--trace",
     "trace_id",
     metavar="ID",
-    help="The trace whose id starts so, or is so at its source.",
+    help="The trace: its id, the beginning of it, or its id at the source.",
 )
 @click.option("--task-id", metavar="ID", help="Id of the task; by default the trace's own.")
 def init(run: Path, trace_id: str | None, task_id: str | None) -> int:
     """Draft a task from one good run, to be read and edited: tracedance init RUN > task.yaml
 
-    RUN is a trace file, or a folder or journal with exactly one trace (or name it by --trace).
+    RUN is a trace file, or a folder, journal or store with exactly one trace, or name one by
+    --trace.
     """  # noqa: D415 - the line ends with a command
-    from tracedance_sdk.cli.choosing import described, is_chosen
+    from tracedance_sdk.cli.choosing import described
     from tracedance_sdk.cli.complaints import complain
     from tracedance_sdk.cli.sources import collect_traces
     from tracedance_sdk.errors import InvalidOption
     from tracedance_sdk.grading import draft_spec
 
-    found = list(collect_traces([run]))
+    found = list(collect_traces([run], trace_id=trace_id))
     traces = [item.trace for item in found if item.trace is not None]
     if not traces and found:
         for item in found:
             complain(str(item.problem))
         return 2
-    chosen = [trace for trace in traces if is_chosen(trace, trace_id)]
+    chosen = traces
     if len(chosen) > 1 and trace_id is None:
         # A sub-agent's run is part of another one, which is the one to draft from.
         chosen = [trace for trace in chosen if trace.parent is None] or chosen

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from tracedance_sdk.cli.complaints import complain
-
-if TYPE_CHECKING:
-    from tracedance_sdk.replay import ToolLimit
-    from tracedance_sdk.trace import Trace
 
 _EXIT_CODES: Final = """\b
 Exit codes:
@@ -21,7 +16,6 @@ Exit codes:
   2  wrong use, or no context that could be sent
   3  no failure, but a reply is missing, a check undecided, or a source unreadable
 """
-_MOST_PROBLEMS: Final = 20
 _INTERRUPTED: Final = 130
 
 
@@ -134,44 +128,15 @@ def next_turn_command(
     """
     from tracedance_sdk.cli.next_turn_jobs import NextTurnPlan, run_plan
     from tracedance_sdk.cli.next_turn_output import print_outcome
+    from tracedance_sdk.cli.wanted import Missed, Wanted, wanted_traces
 
     as_json = bool(options.pop("as_json"))
     plan = NextTurnPlan(**options)  # type: ignore[arg-type]  # click has checked them
-    missed = _Missed()
+    missed, wanted = Missed(), Wanted(where, trace_id, plan.tools)
     try:
-        outcome = run_plan(plan, _traces(sources, where, trace_id, plan.tools, missed))
+        outcome = run_plan(plan, wanted_traces(sources, wanted, missed))
     except KeyboardInterrupt:
         complain("stopped; replies so far are kept: the same command goes on from there")
         return _INTERRUPTED
     print_outcome(outcome, as_json=as_json)
     return outcome.exit_code or (3 if missed.number else 0)
-
-
-class _Missed:
-    """Counts what could not be read."""
-
-    number = 0
-
-
-def _traces(
-    sources: tuple[Path, ...],
-    where: str | None,
-    trace_id: str | None,
-    tools: ToolLimit,
-    missed: _Missed,
-) -> Iterator[Trace]:
-    from tracedance_sdk.cli.choosing import is_chosen
-    from tracedance_sdk.cli.sources import collect_traces
-    from tracedance_sdk.cli.stores import is_store, stored_traces
-
-    for path in sources:
-        if where is not None or is_store(path):
-            yield from stored_traces(path, trace_id=trace_id, where=where, tools=tools)
-            continue
-        for item in collect_traces([path]):
-            if item.trace is None:
-                missed.number += 1
-                if missed.number <= _MOST_PROBLEMS:
-                    complain(str(item.problem))
-            elif is_chosen(item.trace, trace_id):
-                yield item.trace

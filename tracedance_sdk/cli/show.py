@@ -14,14 +14,13 @@ import click
     "--trace",
     "trace_id",
     metavar="ID",
-    help="Only the trace whose id starts so, or is so at its source.",
+    help="Only this trace: its id, the beginning of it, or its id at the source.",
 )
 def show(paths: tuple[Path, ...], full: bool, trace_id: str | None) -> int:
     """Show traces turn by turn: who said what, which calls were made, what changed.
 
-    PATHS are trace files, folders of them, or a journal folder.
+    PATHS are trace files, folders of them, journals, or stores.
     """
-    from tracedance_sdk.cli.choosing import is_chosen
     from tracedance_sdk.cli.complaints import complain
     from tracedance_sdk.cli.sources import collect_traces
     from tracedance_sdk.errors import InvalidOption
@@ -33,7 +32,7 @@ def show(paths: tuple[Path, ...], full: bool, trace_id: str | None) -> int:
         if found.trace is None:
             broken += 1
             complain(str(found.problem))
-        elif is_chosen(found.trace, trace_id):
+        else:
             if shown:
                 console.say("\n" + "=" * 40 + "\n")
             print_trace(found.trace, console, full=full)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from tracedance_sdk.cli.choosing import Choice
     from tracedance_sdk.formats import Collected, Collector, TraceSource
+    from tracedance_sdk.store import ToolLimit
 
 _MOST_BYTES: Final = 16 * 2**20
 _RESULTS: Final = "tracedance.results"
@@ -74,28 +77,60 @@ def trace_sources(
 
 
 def collect_traces(
-    paths: Iterable[str | Path], *, trace_id: str | None = None
+    paths: Iterable[str | Path], *, trace_id: str | None = None, tools: ToolLimit = "inferred"
 ) -> Iterator[Collected]:
     """Yield every trace and problem of some paths, with a note on what is passed over.
 
     Args:
         paths: Files or folders.
-        trace_id: Of stores, only the traces that `is_chosen` would choose.
+        trace_id: Only the trace that is meant, as `Choice` finds it; problems all the same.
+        tools: Of stores, the weakest origin of tool definitions, where a trace is chosen.
+
+    Raises:
+        InvalidOption: Several traces are meant.
     """
+    from tracedance_sdk.cli.choosing import Choice
     from tracedance_sdk.cli.complaints import complain
-    from tracedance_sdk.cli.stores import is_store, stored_traces
-    from tracedance_sdk.formats import Collected, collect_source, load_collectors
+    from tracedance_sdk.cli.stores import is_store
+    from tracedance_sdk.formats import collect_source, load_collectors
 
     sources, notes = trace_sources(paths)
     for note in notes:
         complain(f"note: {note}")
     collectors = load_collectors()
+    choice: Choice[Callable[[], Collected]] | None = None if trace_id is None else Choice(trace_id)
     for source in sources:
-        if trace_id is not None and is_store(source.path):
-            for trace in stored_traces(source.path, trace_id=trace_id):
-                yield Collected(source.path, "store", trace)
-        else:
-            yield from collect_source(source, collectors=collectors)
+        if choice is not None and trace_id is not None and is_store(source.path):
+            _offer_stored(choice, source.path, trace_id, tools)
+            continue
+        for item in collect_source(source, collectors=collectors):
+            if choice is None or item.trace is None:
+                yield item
+            else:
+                choice.offer(item.trace, partial(_itself, item))
+    found = None if choice is None else choice.found()
+    if found is not None:
+        yield found()
+
+
+def _offer_stored(
+    choice: Choice[Callable[[], Collected]], folder: Path, wanted: str, tools: ToolLimit
+) -> None:
+    """Offer traces of a store, of which only the one that is meant is read."""
+    from tracedance_sdk.formats import Collected
+    from tracedance_sdk.store import TraceStore
+
+    store = TraceStore.open(folder, tools=tools)
+
+    def read(trace_id: str) -> Collected:
+        return Collected(folder, "store", store.get(trace_id))
+
+    for meant in store.meant(wanted):
+        choice.add(meant, partial(read, meant.trace_id))
+
+
+def _itself(item: Collected) -> Collected:
+    return item
 
 
 def _format(path: Path) -> str | None:

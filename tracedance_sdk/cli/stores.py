@@ -27,19 +27,25 @@ def stored_traces(
 
     Args:
         folder: The store's.
-        trace_id: What the id begins with, or is at its source; None chooses by `where` alone.
+        trace_id: What `TraceStore.get` takes; None chooses by `where` alone.
         where: SQL over the view `traces`; None for all.
         tools: The weakest origin of definitions that are added.
 
     Raises:
-        StoreError: No store there, or a damaged one.
+        StoreError: No store there, or a damaged one; or several traces that are meant.
         InvalidQuery: The condition is refused.
     """
-    from tracedance_sdk.store import TraceStore
+    from tracedance_sdk.errors import StoreError
+    from tracedance_sdk.store import PREFIX, TraceStore, ambiguous
 
+    store = TraceStore.open(folder, tools=tools)
     conditions = [] if where is None else [f"({where}\n)"]
     if trace_id is not None:
-        text = "'" + trace_id.replace("'", "''").replace("\0", "") + "'"
-        conditions.append(f"(starts_with(trace_id, {text}) OR native_id = {text})")
-    store = TraceStore.open(folder, tools=tools)
+        meant = store.meant(trace_id)
+        ids = [item.trace_id for item in meant if item.rank == meant[0].rank]
+        if not ids:
+            return
+        if len(ids) > 1:
+            raise StoreError(ambiguous(trace_id, ids, is_prefix=meant[0].rank == PREFIX))
+        conditions.append("trace_id = '" + ids[0].replace("'", "''") + "'")
     yield from store.traces(" AND ".join(conditions) or None)

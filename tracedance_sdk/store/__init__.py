@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.store.indexing import IndexSummary
     from tracedance_sdk.store.listing import DataFile, SourceSummary
     from tracedance_sdk.store.manifest import FORMAT, is_data_name, manifest_number
+    from tracedance_sdk.store.meaning import PREFIX, Meant, ambiguous, rank_of
     from tracedance_sdk.store.queries import VIEWS, Selection
     from tracedance_sdk.store.removal import PruneSummary
     from tracedance_sdk.store.trace_store import ToolLimit, TraceStore
@@ -34,6 +35,7 @@ __all__ = [
     "FAMILIES",
     "FORMAT",
     "ORIGINS",
+    "PREFIX",
     "VIEWS",
     "AddSummary",
     "Column",
@@ -43,6 +45,7 @@ __all__ = [
     "ImportReport",
     "IndexSummary",
     "JSONRedactor",
+    "Meant",
     "PruneSummary",
     "Selection",
     "SourceProblem",
@@ -51,11 +54,13 @@ __all__ = [
     "Tally",
     "ToolLimit",
     "TraceStore",
+    "ambiguous",
     "cleaned_text",
     "holds_store",
     "import_sources",
     "is_data_name",
     "manifest_number",
+    "rank_of",
 ]
 
 __getattr__, __dir__ = lazy_face(
@@ -67,11 +72,12 @@ __getattr__, __dir__ = lazy_face(
         "facts": ("StoredDocument",),
         "feature_columns": ("FAMILIES",),
         "folder": ("holds_store",),
+        "import_report": ("ORIGINS", "ImportReport", "SourceProblem", "Tally"),
+        "importing": ("ImportPlan", "JSONRedactor", "cleaned_text", "import_sources"),
         "indexing": ("IndexSummary",),
         "listing": ("DataFile", "SourceSummary"),
         "manifest": ("FORMAT", "is_data_name", "manifest_number"),
-        "import_report": ("ORIGINS", "ImportReport", "SourceProblem", "Tally"),
-        "importing": ("ImportPlan", "JSONRedactor", "cleaned_text", "import_sources"),
+        "meaning": ("PREFIX", "Meant", "ambiguous", "rank_of"),
         "queries": ("VIEWS", "Selection"),
         "removal": ("PruneSummary",),
         "trace_store": ("ToolLimit", "TraceStore"),

@@ -1,0 +1,67 @@
+"""The traces that `--trace` and `--where` leave of some sources, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tracedance_sdk.cli.complaints import complain
+
+if TYPE_CHECKING:
+    from tracedance_sdk.formats import Collected
+    from tracedance_sdk.store import ToolLimit
+    from tracedance_sdk.trace import Trace
+
+_MOST_PROBLEMS: Final = 20
+
+
+class Wanted(NamedTuple):
+    """What the user asked for.
+
+    Attributes:
+        where: SQL over the view `traces` of stores; None for all.
+        trace_id: Only the trace that it means, as `Choice` finds it; None for all.
+        tools: Of stores, the weakest origin of tool definitions.
+    """
+
+    where: str | None
+    trace_id: str | None
+    tools: ToolLimit
+
+
+class Missed:
+    """Counts what could not be read."""
+
+    number = 0
+
+
+def wanted_traces(sources: tuple[Path, ...], wanted: Wanted, missed: Missed) -> Iterator[Trace]:
+    """Yield the traces; what cannot be read is said and counted.
+
+    Raises:
+        TraceDanceError: No store where a condition needs one, a condition that is refused, or
+            several traces that are meant.
+    """
+    from tracedance_sdk.cli.sources import collect_traces
+    from tracedance_sdk.cli.stores import is_store, stored_traces
+
+    if wanted.trace_id is not None and wanted.where is None:
+        found = collect_traces(sources, trace_id=wanted.trace_id, tools=wanted.tools)
+        yield from _read(found, missed)
+        return
+    for path in sources:
+        if wanted.where is not None or is_store(path):
+            yield from stored_traces(path, **wanted._asdict())
+        else:
+            yield from _read(collect_traces([path]), missed)
+
+
+def _read(found: Iterable[Collected], missed: Missed) -> Iterator[Trace]:
+    for item in found:
+        if item.trace is not None:
+            yield item.trace
+            continue
+        missed.number += 1
+        if missed.number <= _MOST_PROBLEMS:
+            complain(str(item.problem))
