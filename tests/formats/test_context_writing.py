@@ -114,7 +114,7 @@ def test_schemas_of_tools_are_sent_unchanged(api: str) -> None:
     assert tool.get("parameters", tool.get("input_schema")) == SCHEMA
 
 
-@given(st.lists(turns, max_size=4), st.sampled_from(sorted(WRITERS)))
+@given(st.lists(turns, max_size=3), st.sampled_from(sorted(WRITERS)))
 def test_whatever_a_trace_holds_is_written_whole_or_refused(found: list[Turn], api: str) -> None:
     marked = [
         item.model_copy(
@@ -325,7 +325,7 @@ def test_an_opening_stands_before_the_assistant_where_the_api_wants_the_user_fir
     assert len(anthropic_request([turn("user", "a")], opening="(call begins)")["messages"]) == 1
 
 
-@given(st.lists(turns, max_size=4), st.sampled_from(sorted(WRITERS)))
+@given(st.lists(turns, max_size=3), st.sampled_from(sorted(WRITERS)))
 def test_what_is_written_is_of_the_sdks_types(found: list[Turn], api: str) -> None:
     try:
         request = WRITERS[api](numbered(turn("user", "Hi"), *found, turn("user", "So?")))
