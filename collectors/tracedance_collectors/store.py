@@ -34,10 +34,14 @@ class StoreCollector:
     def collect(self, path: Path) -> Iterator[Trace | ImportProblem]:
         """Yield the store's traces, with tool definitions that their sources lack.
 
+        What is damaged is a problem, and does not keep others from being read.
+
         Raises:
             StoreError: The store cannot be read.
         """
-        yield from TraceStore.open(_folder_of(path))
+        folder = _folder_of(path)
+        for item in TraceStore.open(folder).readable():
+            yield item if isinstance(item, Trace) else ImportProblem(str(folder), str(item))
 
 
 def _folder_of(path: Path) -> Path:

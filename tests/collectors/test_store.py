@@ -48,9 +48,20 @@ def test_missing_tool_definitions_are_completed(tmp_path: Path) -> None:
 def test_a_damaged_store_is_a_problem_beside_other_sources(tmp_path: Path) -> None:
     store = made(tmp_path / "store")
     next(file.path for file in store.files() if file.kind == "documents").unlink()
+    problem, other = collect_paths([tmp_path])
+    assert "lacks its file documents-" in str(problem.problem)
+    assert str(problem.problem).endswith("; 2 of its 2 traces were not read")
+    assert other.trace is not None
+    assert other.trace.id == "three"
+
+
+def test_tools_that_cannot_be_read_are_one_problem_beside_all_traces(tmp_path: Path) -> None:
+    store = made(tmp_path)
+    file = next(file for file in store.files() if file.kind == "tools")
+    file.path.write_text("{}")
     found = list(collect_paths([tmp_path]))
-    assert len(found) == 1
-    assert "lacks its file documents-" in str(found[0].problem)
+    assert [item.trace and item.trace.id for item in found] == ["one", "two", None, "three"]
+    assert "its content is not what its name says" in str(found[2].problem)
 
 
 def test_another_json_named_like_a_manifest_is_no_store(tmp_path: Path) -> None:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import shutil
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.store.stored import files_of, recorded, run
+from tests.store.stored import files_of, human, of_session, recorded, run
 from tests.store.test_keeping import HOUR, TRAVERSAL, aged, small_store
 from tracedance_sdk.errors import StoreError
 from tracedance_sdk.store import TraceStore
 from tracedance_sdk.store.folder import LocalFolder, present
-from tracedance_sdk.store.manifest import encode_manifest
+from tracedance_sdk.store.manifest import StoredFile, encode_manifest
+from tracedance_sdk.store.partitions import damaged, read_table
 
 HEAD = b'{"format": "tracedance.store", "version": 1, "number": 5, "partitions": '
 DAMAGE = {
@@ -180,3 +182,77 @@ def test_old_manifests_go_at_the_next_add_and_their_readers_go_on(tmp_path: Path
     ]
     assert store.compact(grace=HOUR).files_removed == 0
     assert [first.id, *(trace.id for trace in reader)] == [f"t{n}" for n in range(20)]
+
+
+def _other_document(folder: Path) -> str:
+    """Put another store's documents, whole in themselves, in the place of this one's."""
+    other = TraceStore.create(folder.parent / "other")
+    other.add([run("t0", human("something else"))])
+    found = next((folder / "parts").glob("documents-*"))
+    shutil.copy(next((folder.parent / "other" / "parts").glob("documents-*")), found)
+    return "trace 't0' is not what was stored"
+
+
+def _flipped_bit(folder: Path) -> str:
+    path = next((folder / "parts").glob("documents-*"))
+    data = bytearray(path.read_bytes())
+    data[60] ^= 1
+    path.write_bytes(data)
+    return "is damaged: "
+
+
+@pytest.mark.parametrize("damage", [_other_document, _flipped_bit])
+@pytest.mark.parametrize(
+    "use",
+    [
+        list,
+        lambda store: store.get("t0"),
+        lambda store: list(store.traces("turns > 0")),
+        lambda store: store.compact(),
+        lambda store: store.add([of_session("new", "s")]),
+    ],
+    ids=["iterate", "get", "traces", "compact", "move"],
+)
+def test_a_document_that_was_changed_is_never_passed_on(
+    tmp_path: Path, damage: Callable[[Path], str], use: Callable[[TraceStore], object]
+) -> None:
+    store = TraceStore.create(tmp_path / "store", tools="recorded")
+    store.add([of_session("t0", "s")])
+    expected = damage(tmp_path / "store")
+    store.add([run("t1")])
+    with pytest.raises(StoreError, match=rf"^the file documents-[^\n]*{expected}"):
+        use(recorded(tmp_path / "store"))
+
+
+@pytest.mark.parametrize("kind", ["traces", "turns", "calls"])
+def test_pages_of_every_table_have_checksums(tmp_path: Path, kind: str) -> None:
+    small_store(tmp_path, 1)
+    folder = LocalFolder(tmp_path)
+    file = present(folder).manifest.partitions[0].files[kind]
+    read_table(folder, file)
+    path = folder.local(file)
+    data = bytearray(path.read_bytes())
+    data[40] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(StoreError, match="is damaged"):
+        read_table(folder, file)
+
+
+def test_what_may_not_be_read_is_not_called_damaged(tmp_path: Path) -> None:
+    refused = PermissionError(13, "Permission denied")
+    line = str(damaged(LocalFolder(tmp_path), StoredFile("calls-1.parquet", 1), refused))
+    reason = "cannot be read: Permission denied"
+    assert line == f"the file calls-1.parquet of the store '{tmp_path}' {reason}"
+
+
+def test_a_damaged_partition_does_not_keep_others_from_being_read(tmp_path: Path) -> None:
+    store = small_store(tmp_path)
+    part = present(LocalFolder(tmp_path)).manifest.partitions[1]
+    (tmp_path / "parts" / part.files["documents"].name).write_bytes(b"PAR1")
+    found = [str(item) if isinstance(item, StoreError) else item.id for item in store.readable()]
+    assert [found[0], *found[2:]] == ["t0", "t2", "t3"]
+    assert found[1].endswith("; 1 of its 1 traces were not read")
+    reader = iter(store)
+    assert next(reader).id == "t0"
+    with pytest.raises(StoreError, match="is damaged"):
+        next(reader)

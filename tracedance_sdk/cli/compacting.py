@@ -31,6 +31,8 @@ def compact(store: Path) -> int:
         f"{count(found.rows_dropped, 'row')} left behind, "
         f"{count(found.files_removed, 'file')} removed, {count(found.bytes_removed, 'byte')}"
     )
+    if found.clearing_skipped:
+        click.echo("nothing was cleared away: others write to the store; run it again later")
     return 0
 
 

@@ -208,6 +208,9 @@ class LocalFolder:
                 draft.replace(self.local(file))
             finally:
                 draft.unlink(missing_ok=True)
+        except StoreError:
+            # What is written was read from a store that is damaged.
+            raise
         except OSError as error:
             raise self._unwritable(error) from error
         return file

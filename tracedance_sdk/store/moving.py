@@ -66,3 +66,13 @@ def moved_shapes(folder: LocalFolder, moved: Iterable[Rows], *, start: ToolShape
             traces = (trace for _, trace in read_traces(folder, item.partition, item.rows))
             start = start.merged(ToolShapes(traces))
     return start
+
+
+def merged_shapes(found: Iterable[ToolShapes]) -> ToolShapes:
+    """Return the sum of shapes, which stay as they are."""
+    parts = list(found)
+    while len(parts) > 1:
+        # In pairs, so that none is copied once for every other.
+        pairs = zip(parts[::2], [*parts[1::2], ToolShapes()][: len(parts[::2])], strict=True)
+        parts = [left.merged(right) for left, right in pairs]
+    return parts[0] if parts else ToolShapes()

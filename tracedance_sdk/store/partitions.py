@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import orjson
 
-from tracedance_sdk.errors import StoreError, TraceDanceError
+from tracedance_sdk.errors import StoreError, TraceDanceError, UnreadableFile
 from tracedance_sdk.formats import ToolShapes
 from tracedance_sdk.store.columns import (
     CALLS,
@@ -19,7 +20,7 @@ from tracedance_sdk.store.columns import (
     Column,
     arrow_schema,
 )
-from tracedance_sdk.store.facts import Facts, Measure, Row
+from tracedance_sdk.store.facts import Facts, Measure, Row, document_digest
 from tracedance_sdk.store.families import Member
 from tracedance_sdk.store.folder import LocalFolder
 from tracedance_sdk.store.libraries import arrow, compute, parquet
@@ -127,7 +128,10 @@ def read_shapes(folder: LocalFolder, partition: Partition) -> ToolShapes:
     file = partition.files["tools"]
     path = folder.local(file)
     try:
-        return ToolShapes.from_dict(parse_json(path.read_bytes(), where=str(path)))
+        data = path.read_bytes()
+        if hashlib.sha256(data).hexdigest()[:32] not in file.name:
+            raise damaged(folder, file, ValueError("its content is not what its name says"))
+        return ToolShapes.from_dict(parse_json(data, where=str(path)))
     except (OSError, TraceDanceError) as error:
         raise damaged(folder, file, error) from error
 
@@ -144,6 +148,7 @@ def _write(path: Path, schema: Any, groups: Iterable[Any]) -> None:
         use_dictionary=[name for name in names if name in _FEW_VALUES],
         write_statistics=[name for name in schema.names if name not in large],
         store_schema=True,
+        write_page_checksum=True,
     )
     with writer:
         for group in groups:
@@ -253,15 +258,22 @@ def open_file(folder: LocalFolder, file: StoredFile) -> Any:
         StoreError: The file is missing or damaged.
     """
     try:
-        return parquet().ParquetFile(folder.local(file))
+        return parquet().ParquetFile(folder.local(file), page_checksum_verification=True)
     except (OSError, ValueError) as error:
         raise damaged(folder, file, error) from error
 
 
 def damaged(folder: LocalFolder, file: StoredFile, error: Exception) -> StoreError:
     """Return the error about a file that cannot be read."""
+    if isinstance(error, StoreError | UnreadableFile):
+        return StoreError(str(error))
     if isinstance(error, FileNotFoundError):
         return StoreError(f"the store {str(folder)!r} lacks its file {file.name}")
+    if isinstance(error, OSError) and error.errno and error.strerror:
+        reason = error.strerror.partition("\n")[0]
+        return StoreError(
+            f"the file {file.name} of the store {str(folder)!r} cannot be read: {reason}"
+        )
     reason = str(error).partition("\n")[0]
     return StoreError(f"the file {file.name} of the store {str(folder)!r} is damaged: {reason}")
 
@@ -277,13 +289,21 @@ def each_document(
         rows: Which, in ascending order.
 
     Raises:
-        StoreError: The file is missing or damaged.
+        StoreError: The file is missing or damaged, or a document is not the one that was stored.
     """
     file = partition.files["documents"]
+    traces = partition.files["traces"]
+    digests = read_table(folder, traces, ["document_sha256"]).column(0)
+    if len(digests) != partition.rows:
+        raise damaged(folder, traces, ValueError(f"it holds {len(digests)} rows"))
     for numbers, table in _document_groups(folder, file, tuple(rows)):
         ids, documents = table.column("trace_id"), table.column("document")
         for place, row in enumerate(numbers):
-            yield row, ids[place].as_py(), documents[place].as_py()
+            trace_id, data = ids[place].as_py(), documents[place].as_py()
+            if document_digest(data) != digests[row].as_py():
+                reason = f"trace {trace_id!r:.80} is not what was stored"
+                raise damaged(folder, file, ValueError(reason))
+            yield row, trace_id, data
 
 
 def _document_groups(

@@ -26,7 +26,7 @@ from tracedance_sdk.store.key_index import KeyIndex, Known
 from tracedance_sdk.store.listing import DataFile, SourceSummary, data_files, summaries
 from tracedance_sdk.store.manifest import Manifest
 from tracedance_sdk.store.meaning import MOST_NAMED, NATIVE, PREFIX, WHOLE, Meant, ambiguous
-from tracedance_sdk.store.moving import read_traces
+from tracedance_sdk.store.moving import merged_shapes, read_traces
 from tracedance_sdk.store.partitions import read_shapes
 from tracedance_sdk.store.queries import (
     MEMORY_MB,
@@ -149,6 +149,32 @@ class TraceStore:
         for partition in manifest.partitions:
             for _, trace in read_traces(self._folder, partition):
                 yield self._completed(trace, manifest)
+
+    def readable(self) -> Iterator[Trace | StoreError]:
+        """Yield every trace that can be read, and one error for each partition that cannot.
+
+        Iteration over the store stops at what is damaged; this goes on with what follows it.
+        """
+        manifest = self._present()
+        shapes: dict[str, ToolShapes] = {}
+        errors: dict[str, StoreError] = {}
+        for partition in manifest.partitions if self._tools == "inferred" else ():
+            try:
+                shapes[partition.name] = read_shapes(self._folder, partition)
+            except StoreError as error:
+                errors[partition.name] = error
+        merged = merged_shapes(shapes.values())
+        for partition in manifest.partitions:
+            count = 0
+            try:
+                for _, trace in read_traces(self._folder, partition):
+                    count += 1
+                    yield self._complete(trace, merged)
+            except StoreError as error:
+                rest = f"{partition.live - count} of its {partition.live} traces were not read"
+                errors[partition.name] = StoreError(f"{error}; {rest}")
+            if partition.name in errors:
+                yield errors[partition.name]
 
     def add(self, traces: Iterable[Trace | StoredDocument]) -> AddSummary:
         """Add traces.
@@ -387,21 +413,18 @@ class TraceStore:
         return present(self._folder).manifest
 
     def _completed(self, trace: Trace, manifest: Manifest) -> Trace:
+        shapes = self._all_shapes(manifest) if self._tools == "inferred" else None
+        return self._complete(trace, shapes)
+
+    def _complete(self, trace: Trace, shapes: ToolShapes | None) -> Trace:
         if self._tools == "recorded":
             return trace
         self._table = self._table or tool_table()
-        shapes = self._all_shapes(manifest) if self._tools == "inferred" else None
+        shapes = shapes if self._tools == "inferred" else None
         return complete_tools(trace, table=self._table, shapes=shapes, limit=self._tools)
 
     def _all_shapes(self, manifest: Manifest) -> ToolShapes:
         if self._shapes is None or self._shapes[0] != manifest.number:
-            parts = [read_shapes(self._folder, partition) for partition in manifest.partitions]
-            while len(parts) > 1:
-                # In pairs, so that none is copied once for every other.
-                pairs = zip(
-                    parts[::2], [*parts[1::2], ToolShapes()][: len(parts[::2])], strict=True
-                )
-                parts = [left.merged(right) for left, right in pairs]
-            found = parts[0] if parts else ToolShapes()
-            self._shapes = manifest.number, found
+            found = (read_shapes(self._folder, partition) for partition in manifest.partitions)
+            self._shapes = manifest.number, merged_shapes(found)
         return self._shapes[1]
