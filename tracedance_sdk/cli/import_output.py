@@ -58,6 +58,8 @@ def closing_line(report: ImportReport) -> str:
     ]
     if stored.older:
         parts.append(f"{stored.older:,} older than what is there")
+    if stored.apart:
+        parts.append(f"{stored.apart:,} apart from another run of the same id")
     if stored.less_protected:
         parts.append(f"{stored.less_protected:,} left out, less protected than what is there")
     problems = f"; {count(number, 'problem')}" if number else ""
