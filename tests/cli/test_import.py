@@ -61,6 +61,15 @@ def imported(tracedance: Tracedance, *arguments: str | Path) -> dict[str, Any]:
     return found
 
 
+def counts(**found: int) -> dict[str, int]:
+    """Return what the store did, where all else is none."""
+    return {"added": 0, "replaced": 0, "unchanged": 0, "older": 0, "less_protected": 0, **found}
+
+
+def done(found: dict[str, Any]) -> dict[str, int]:
+    return {name: found["stored"][name] for name in counts()}
+
+
 def test_everything_is_read_and_what_is_not_is_listed_by_file_and_line(
     logs: Path, tracedance: Tracedance
 ) -> None:
@@ -102,7 +111,7 @@ def test_importing_again_adds_nothing(logs: Path, tracedance: Tracedance) -> Non
     tracedance("import", "logs", "--store", "kept")
     before = sorted(Path("kept").rglob("*"))
     again = imported(tracedance, "logs", "--store", "kept")
-    assert again["stored"] == {"added": 0, "replaced": 0, "unchanged": 6, "older": 0}
+    assert done(again) == counts(unchanged=6)
     assert sorted(Path("kept").rglob("*")) == before
     assert again["exit"] == 0
 
@@ -134,7 +143,7 @@ def test_a_session_that_grew_replaces_what_was_there(logs: Path, tracedance: Tra
     grown["messages"].append({"role": "assistant", "content": "Refunded."})
     (logs / "shop" / "chats.jsonl").write_text(json.dumps(grown))
     found = imported(tracedance, "logs", "--store", "kept")
-    assert found["stored"] == {"added": 0, "replaced": 1, "unchanged": 3, "older": 0}
+    assert done(found) == counts(replaced=1, unchanged=3)
     assert max(len(trace.turns) for trace in TraceStore.open("kept")) == 3
 
 

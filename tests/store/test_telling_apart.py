@@ -49,6 +49,21 @@ def texts(store: TraceStore) -> list[str]:
         pytest.param(
             run(outcome={"success": True}), run(outcome={"success": False}), False, id="outcomes"
         ),
+        pytest.param(
+            run("Ann asks a@b.org", "A"),
+            run("user-0123456789 asks user-1123456789@example.invalid", "A", "z"),
+            True,
+            id="people were replaced",
+        ),
+        pytest.param(
+            run("Ann asks [MASKED:a:0a] and user-0123456789"),
+            run("user-1123456789 asks [MASKED:a:0b] and user-0123456789"),
+            True,
+            id="more people were replaced",
+        ),
+        pytest.param(
+            run("Ann asks", "A"), run("user-0123456789 answers", "A"), False, id="of another text"
+        ),
         pytest.param(run("Q", metadata={"a": 1}), run("Q"), True, id="more known of it"),
     ],
 )

@@ -30,6 +30,9 @@ from tracedance_sdk.store import ImportPlan, ImportReport, JSONRedactor, TraceSt
 
 _Store = TraceStore | Callable[[], TraceStore]
 
+_PARTS: Final = "parts"
+"""The folder by which a store is told from a folder of something else."""
+
 _CHUNK_BYTES: Final = 32 * 1024**2
 _CHUNK_SOURCES: Final = 500
 
@@ -89,7 +92,7 @@ class _Redactors:
 
     def _open(self) -> None:
         options = self._options
-        folder = options.store if options.store.is_dir() else None
+        folder = options.store if (options.store / _PARTS).is_dir() else None
         if self._redactors and folder is None:
             return
         key = redaction_key(folder)

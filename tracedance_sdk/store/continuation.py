@@ -6,7 +6,9 @@ of a run says first what the shorter one said; a different run does not.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 from tracedance_sdk.trace import (
     MASK,
@@ -21,6 +23,9 @@ from tracedance_sdk.trace import (
     imported_trace_id,
     json_digest,
 )
+
+_TAKEN_OUT: Final = re.compile(r"\[MASKED\]|user-[0-9][0-9a-f]{9}(?:@example\.invalid)?")
+"""What stands in the place of a secret, made equal, or of a person."""
 
 
 def is_same_run(one: Trace, other: Trace) -> bool:
@@ -74,8 +79,7 @@ def _said(trace: Trace, at: int) -> str:
 def _is_begun_by(turn: Turn, later: Turn, *, is_last: bool) -> bool:
     if turn.role != later.role:
         return False
-    text, after = _unmasked(turn.text), _unmasked(later.text)
-    if text != after and not (is_last and (after.startswith(text) or text.startswith(after))):
+    if not _may_be_equal(turn.text, later.text, is_begun=is_last):
         return False
     if len(turn.calls) > len(later.calls) or (not is_last and len(turn.calls) < len(later.calls)):
         return False
@@ -95,12 +99,41 @@ def _agree(value: Json, later: Json) -> bool:
     if value is UNKNOWN or later is UNKNOWN or value == later:
         return True
     first, second = canonical_json(value).decode(), canonical_json(later).decode()
-    return _unmasked(first) == _unmasked(second)
+    return _may_be_equal(first, second)
 
 
 def _unmasked(text: str) -> str:
     """Return a text in which all masked secrets are the same: a masked value is never unequal."""
     return MASK.sub("[MASKED]", text) if "[MASKED:" in text else text
+
+
+def _may_be_equal(text: str, after: str, *, is_begun: bool = False) -> bool:
+    """Whether two texts are equal but for what was masked, or pseudonymised, in one of them.
+
+    Args:
+        text: One.
+        after: The other.
+        is_begun: One may be the beginning of the other.
+    """
+    text, after = _unmasked(text), _unmasked(after)
+    if text == after or (is_begun and (after.startswith(text) or text.startswith(after))):
+        return True
+    return _fits(text, after, is_begun=is_begun) or _fits(after, text, is_begun=is_begun)
+
+
+def _fits(pattern: str, text: str, *, is_begun: bool) -> bool:
+    """Whether a text is what another was before people were replaced in it, or begins with it."""
+    first, *others = _TAKEN_OUT.split(pattern)
+    if not others or not text.startswith(first):
+        return False
+    place = len(first)
+    last = others.pop()
+    for piece in others:
+        place = text.find(piece, place)
+        if place < 0:
+            return False
+        place += len(piece)
+    return text.find(last, place) >= 0 if is_begun else text[place:].endswith(last)
 
 
 def _known(value: Json) -> Json:
