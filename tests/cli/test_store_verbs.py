@@ -452,3 +452,40 @@ def test_a_journal_goes_through_a_store_and_spans_and_is_the_same(
     assert [item.final_state for item in second] == [item.final_state for item in first]
     ran = tracedance("import", "spans.jsonl", "--store", "kept", "--quiet")
     assert "0 traces added" in ran.out
+
+
+def test_a_session_of_several_agents_is_one_session_of_the_store(
+    kept: Path, tracedance: Tracedance
+) -> None:
+    both = [trace(f"s-{name}", agent=name) for name in ("planner", "researcher")]
+    TraceStore.open(kept).add([item.model_copy(update={"session_id": "s"}) for item in both])
+    ran = tracedance("ls", kept)
+    sessions = [line.split()[-9] for line in ran.out.splitlines()[1:6]]
+    assert sessions == ["1", "3", "1", "1", "5"]
+
+
+def test_ids_and_agents_stay_readable_in_a_narrow_table(kept: Path, tracedance: Tracedance) -> None:
+    long = trace("0123456789abcdef" * 2, agent="mini-swe-agent-with-a-name")
+    twin = trace("0123456789abcdfe" * 2)
+    tasked = long.model_copy(update={"task_id": "django__django-" * 9})
+    TraceStore.open(kept).add([tasked, twin])
+    lines = tracedance("ls", kept, "--where", "starts_with(trace_id, '0')").out.splitlines()
+    assert {line.split()[0] for line in lines[1:3]} == {"0123456789abcde", "0123456789abcdf"}
+    assert max(map(len, lines)) <= 80
+    (row,) = (line for line in lines if "..." in line)
+    assert len(row.split()[1]) == 12
+    alone = tracedance("ls", kept, "--where", "agent NOT IN ('helper', 'codex')").out
+    assert alone.splitlines()[1].split()[0] == "0123456789ab"
+
+
+def test_an_answer_with_more_columns_than_fit_is_a_block_for_each_row(
+    kept: Path, tracedance: Tracedance
+) -> None:
+    query = "SELECT trace_id, agent, 'x' AS a, NULL AS none FROM traces ORDER BY trace_id LIMIT 2"
+    assert tracedance("sql", kept, query).out.startswith("trace_id")
+    wide = query.replace("'x' AS a", ", ".join(f"repeat('x', 20) AS column_{n}" for n in range(9)))
+    out = tracedance("sql", kept, wide).out
+    assert out.startswith("trace_id  aa-1\nagent     helper\ncolumn_0  xxxxxxxxxxxxxxxxxxxx\n")
+    assert "none" not in out
+    assert out.endswith("\n2 rows\n")
+    assert "..." not in out

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MOST_KEPT: Final = 4
-_SHORT: Final = 8
 _UNNAMED: Final = "agent"
 """The name of an agent that was given none."""
 
@@ -64,13 +63,13 @@ class Choice(Generic[T]):
         return next(iter(items.values()))
 
 
-def short_ids(ids: Iterable[str]) -> dict[str, str]:
-    """Return the beginning of each id that no other of them has, 8 characters or more."""
+def short_ids(ids: Iterable[str], *, least: int = 8) -> dict[str, str]:
+    """Return the beginning of each id that no other of them has, and at least so much of it."""
     wanted = sorted(set(ids))
     found: dict[str, str] = {}
     for place, name in enumerate(wanted):
         beside = wanted[max(0, place - 1) : place] + wanted[place + 1 : place + 2]
-        length = _SHORT
+        length = least
         while any(other.startswith(name[:length]) for other in beside) and length < len(name):
             length += 1
         found[name] = name[:length]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ def print_columns(
     *,
     numbers: Sequence[int] = (),
     gap: int = 2,
+    least: Mapping[int, int] | None = None,
+    most: Mapping[int, int] | None = None,
 ) -> None:
     """Print rows under titles; where they do not fit, the widest text columns are shortened.
 
@@ -27,28 +29,89 @@ def print_columns(
         rows: Their texts, safe or not.
         numbers: Places of the columns that are set to the right and never shortened.
         gap: Cells between columns.
+        least: Place of a column → cells below which it is not shortened; 10 for the others.
+        most: Place of a column → cells beyond which it is shortened wherever there is room.
     """
-    from rich.cells import cell_len
-
-    from tracedance_sdk.report import in_one_line, shorten_middle
-
-    lines = [tuple(titles), *(tuple(in_one_line(cell) for cell in row) for row in rows)]
-    widths = [max(cell_len(line[place]) for line in lines) for place in range(len(titles))]
-    texts = [place for place in range(len(titles)) if place not in numbers]
-    over = sum(widths) + gap * (len(widths) - 1) - console.width
-    while over > 0 and texts:
-        widest = max(texts, key=lambda place: widths[place])
-        others = [widths[place] for place in texts if widths[place] < widths[widest]]
-        floor = max([_LEAST, *others])
-        if widths[widest] <= _LEAST:
+    lines = _lines(titles, rows)
+    widths = _widths(lines, most or {})
+    floors = _floors(widths, numbers, least or {})
+    over = _total(widths, gap) - console.width
+    while over > 0:
+        cuttable = [place for place, width in enumerate(widths) if width > floors[place]]
+        if not cuttable:
             break
-        cut = min(over, max(1, widths[widest] - floor))
+        widest = max(cuttable, key=lambda place: widths[place])
+        others = [widths[place] for place in cuttable if widths[place] < widths[widest]]
+        cut = min(over, max(1, widths[widest] - max([floors[widest], *others])))
         widths[widest] -= cut
         over -= cut
     for line in lines:
-        cells = []
-        for place, cell in enumerate(line):
-            text = shorten_middle(cell, widths[place])
-            room = " " * (widths[place] - cell_len(text))
-            cells.append(room + text if place in numbers else text + room)
-        console.say((" " * gap).join(cells).rstrip())
+        console.say(_row(line, widths, numbers, gap))
+
+
+def fit_columns(
+    console: ReportConsole,
+    titles: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    numbers: Sequence[int] = (),
+    least: Mapping[int, int] | None = None,
+) -> bool:
+    """Whether `print_columns` can print a table that is no wider than the console."""
+    widths = _widths(_lines(titles, rows), {})
+    return _total(_floors(widths, numbers, least or {}), 2) <= console.width
+
+
+def print_records(
+    console: ReportConsole, titles: Sequence[str], rows: Sequence[Sequence[str]]
+) -> None:
+    """Print a block for each row: a line for each column that holds anything."""
+    from rich.cells import cell_len
+
+    from tracedance_sdk.report import in_one_line
+
+    width = max((cell_len(title) for title in titles), default=0)
+    for number, row in enumerate(rows):
+        if number:
+            console.say("")
+        for title, cell in zip(titles, row, strict=True):
+            if cell:
+                room = " " * (width - cell_len(title))
+                console.say(f"{title}{room}  {in_one_line(cell)}", hang=width + 2)
+
+
+def _lines(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    from tracedance_sdk.report import in_one_line
+
+    return [tuple(titles), *(tuple(in_one_line(cell) for cell in row) for row in rows)]
+
+
+def _widths(lines: Sequence[Sequence[str]], most: Mapping[int, int]) -> list[int]:
+    from rich.cells import cell_len
+
+    found = [max(cell_len(line[place]) for line in lines) for place in range(len(lines[0]))]
+    return [min(width, most.get(place, width)) for place, width in enumerate(found)]
+
+
+def _floors(widths: Sequence[int], numbers: Sequence[int], least: Mapping[int, int]) -> list[int]:
+    return [
+        width if place in numbers else min(width, least.get(place, _LEAST))
+        for place, width in enumerate(widths)
+    ]
+
+
+def _total(widths: Sequence[int], gap: int) -> int:
+    return sum(widths) + gap * (len(widths) - 1)
+
+
+def _row(line: Sequence[str], widths: Sequence[int], numbers: Sequence[int], gap: int) -> str:
+    from rich.cells import cell_len
+
+    from tracedance_sdk.report import shorten_middle
+
+    cells = []
+    for place, cell in enumerate(line):
+        text = shorten_middle(cell, widths[place])
+        room = " " * (widths[place] - cell_len(text))
+        cells.append(room + text if place in numbers else text + room)
+    return (" " * gap).join(cells).rstrip()

@@ -22,6 +22,8 @@ _COLUMNS: Final = ("trace_id", "agent", "task_id", "started_at", "turns", "calls
 _TITLES: Final = ("Trace", "agent", "task", "started", "turns", "calls", "errors")
 _FITNESS: Final = ("reading", "grading", "state_grading", "rebuilt_test", "next_turn")
 _ID_CHARACTERS: Final = 12
+_LEAST_AGENT: Final = 12
+_MOST_OF_TASK: Final = 40
 
 
 @click.command(name="ls", epilog=_EXIT_CODES)
@@ -53,7 +55,7 @@ def ls(store: Path, *, where: str | None, files: bool, as_json: bool) -> int:
     elif where is not None:
         _print_traces(_traces(opened, where), report_console())
     else:
-        _print_sources(_sources(opened), report_console())
+        _print_sources(_sources(opened), _sessions(opened), report_console())
     return 0
 
 
@@ -65,6 +67,11 @@ def _sources(store: TraceStore) -> list[dict[str, Any]]:
     return [item._asdict() for item in store.summaries()]
 
 
+def _sessions(store: TraceStore) -> int:
+    """Return how many sessions there are: one may hold traces of several agents."""
+    return int(store.select("SELECT count(DISTINCT family) FROM traces").rows[0][0])
+
+
 def _traces(store: TraceStore, where: str) -> list[dict[str, Any]]:
     columns = ", ".join(_COLUMNS)
     sql = f"SELECT {columns} FROM traces WHERE ({where}\n) ORDER BY started_at, trace_id"  # noqa: S608 - the store runs nothing but one SELECT
@@ -74,7 +81,7 @@ def _traces(store: TraceStore, where: str) -> list[dict[str, Any]]:
     ]
 
 
-def _print_sources(found: list[dict[str, Any]], console: ReportConsole) -> None:
+def _print_sources(found: list[dict[str, Any]], sessions: int, console: ReportConsole) -> None:
     from tracedance_sdk.cli.columns import print_columns
 
     numbers = ("sessions", "traces", "turns", "calls", *(f"fit_{name}" for name in _FITNESS))
@@ -83,22 +90,25 @@ def _print_sources(found: list[dict[str, Any]], console: ReportConsole) -> None:
         for item in found
     ]
     if len(rows) > 1:
-        sums = (f"{sum(item[name] for item in found):,}" for name in numbers)
-        rows.append(("all", "", *sums))
+        sums = (f"{sum(item[name] for item in found):,}" for name in numbers[1:])
+        rows.append(("all", "", f"{sessions:,}", *sums))
     titles = ("Agent", "by", "sess.", "traces", "turns", "calls")
     fit = ("read", "grade", "state", "rebuilt", "next")
     places = range(2, 2 + len(numbers))
-    print_columns(console, (*titles, *fit), rows, numbers=places, gap=1)
+    least = {0: _LEAST_AGENT}
+    print_columns(console, (*titles, *fit), rows, numbers=places, gap=1, least=least)
     size = sum(item["document_bytes"] for item in found)
     console.say(f"{count(sum(item['traces'] for item in found), 'trace')}, {size:,} bytes of JSON")
 
 
 def _print_traces(found: list[dict[str, Any]], console: ReportConsole) -> None:
-    from tracedance_sdk.cli.columns import print_columns
+    from tracedance_sdk.cli.choosing import short_ids
+    from tracedance_sdk.cli.columns import fit_columns, print_columns
 
+    ids = short_ids((row["trace_id"] for row in found), least=_ID_CHARACTERS)
     rows = [
         (
-            row["trace_id"][:_ID_CHARACTERS],
+            ids[row["trace_id"]],
             row["agent"] or "-",
             row["task_id"] or "-",
             (row["started_at"] or "-")[:16].replace("T", " "),
@@ -106,5 +116,9 @@ def _print_traces(found: list[dict[str, Any]], console: ReportConsole) -> None:
         )
         for row in found
     ]
-    print_columns(console, _TITLES, rows, numbers=range(4, 7))
+    longest = max((len(row[0]) for row in rows), default=0)
+    least = {0: longest, 1: _LEAST_AGENT, 3: len("2026-01-17 09:30")}
+    gap = 2 if fit_columns(console, _TITLES, rows, numbers=range(4, 7), least=least) else 1
+    most = {2: _MOST_OF_TASK}
+    print_columns(console, _TITLES, rows, numbers=range(4, 7), gap=gap, least=least, most=most)
     console.say(count(len(rows), "trace"))

@@ -47,7 +47,7 @@ def sql(store: Path, query: str, *, form: str | None) -> int:
 
 
 def _print(found: Selection) -> None:
-    from tracedance_sdk.cli.columns import print_columns
+    from tracedance_sdk.cli.columns import fit_columns, print_columns, print_records
     from tracedance_sdk.report import report_console
 
     console = report_console()
@@ -57,7 +57,12 @@ def _print(found: Selection) -> None:
         for place in range(len(found.columns))
         if found.rows and all(isinstance(row[place], (int, float)) for row in found.rows)
     ]
-    print_columns(console, found.columns, rows, numbers=numbers)
+    # Half an id finds nothing.
+    whole = {place: _CELL for place, name in enumerate(found.columns) if name.endswith("id")}
+    if fit_columns(console, found.columns, rows, numbers=numbers, least=whole):
+        print_columns(console, found.columns, rows, numbers=numbers, least=whole)
+    else:
+        print_records(console, found.columns, rows)
     console.say(count(len(rows), "row"))
 
 
