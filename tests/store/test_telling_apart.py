@@ -107,3 +107,17 @@ def test_of_two_versions_as_long_one_always_wins(tmp_path: Path) -> None:
         kept.append(store.get("one-id").metadata)
         assert store.add(order).replaced == 0
     assert kept[0] == kept[1]
+
+
+def test_an_interruption_alone_is_no_recorded_result(tmp_path: Path) -> None:
+    log = Transcript()
+    log.say("assistant", origin="agent")
+    for name in ("a", "b", "c"):
+        log.request(name, call_id=name)
+    log.answer("a", interrupted=True)
+    log.answer("b", interrupted=True, content="half of it")
+    store = TraceStore.create(tmp_path / "store")
+    store.add([log.trace("one", where="a test")])
+    calls = store.select("SELECT name, has_result, interrupted FROM calls ORDER BY name").rows
+    assert calls == (("a", False, True), ("b", True, True), ("c", False, False))
+    assert store.select("SELECT results FROM traces").rows == ((1,),)

@@ -159,7 +159,7 @@ def _result(result: Result) -> Row:
     get = result.__dict__
     content, error = get["content"], get["error"]
     return (
-        True,
+        not is_only_interrupted(result),
         content if type(content) is str else result_text(content),
         get["ok"],
         bounded(get["exit_code"]),
@@ -168,6 +168,11 @@ def _result(result: Result) -> Row:
         get["interrupted"],
         get["truncated"],
     )
+
+
+def is_only_interrupted(result: Result) -> bool:
+    """Whether all that is known of a call's end is that it never came to it."""
+    return result.interrupted and result.content is UNKNOWN and result.error is None
 
 
 def result_text(content: Json) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.formats import ImportProblem
 from tracedance_sdk.store.adding import AddSummary
+from tracedance_sdk.store.facts import is_only_interrupted
 from tracedance_sdk.trace import KINDS, Trace, source_digest
 
 FORMAT: Final = "tracedance.import"
@@ -84,7 +85,7 @@ class Tally:
         calls = trace.calls
         results = [call.result for call in calls if call.result is not None]
         self.calls += len(calls)
-        self.results += len(results)
+        self.results += sum(not is_only_interrupted(result) for result in results)
         self.errors += sum(result.ok is False for result in results)
         self._sessions.add(source_digest([trace.session_id or trace.id])[:16])
         self.fit.update(trace.fidelity.fit_for)
