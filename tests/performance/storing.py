@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
-import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from itertools import count
 from pathlib import Path
 
-from tests.performance.measuring import Budget, Effort, Measured, compare, run_child, timed
+from tests.performance.measuring import Budget, Chunk, Effort, Measured, compare, run_child, timed
 from tests.performance.sample_data import conversation
 from tests.performance.trace_files import PARSED, TAU_BENCH, parsing
 
@@ -42,14 +44,14 @@ print(int(peak) / 1024)
 """
 
 
-def own_traces(effort: Effort, *, is_redacted: bool) -> Measured:
+def own_traces(effort: Effort, *, is_redacted: bool, n_traces: int = 100) -> Measured:
     """One file of different stored traces, one a line."""
     from tracedance_sdk.formats import trace_from_messages
     from tracedance_sdk.trace import encode_json
 
     lines = [
         encode_json(trace_from_messages(conversation(seed, n_calls=12), trace_id=f"run-{seed}"))
-        for seed in range(effort.calls(100))
+        for seed in range(effort.calls(n_traces))
     ]
     with _folder() as folder:
         path = folder / "traces.jsonl"
@@ -73,19 +75,29 @@ def _storing(path: Path, effort: Effort, *, is_redacted: bool) -> Measured:
     from tracedance_sdk.store import ImportPlan, TraceStore, import_sources
 
     redactor = SecretRedactor(key=b"k" * 32) if is_redacted else None
-    place = path.with_name("store")
+    number = count()
 
     def ours() -> int:
-        store = TraceStore.create(place)
+        store = TraceStore.create(path.with_name(f"store-{next(number)}"))
         report = import_sources(
             [TraceSource(path, is_named=True)], store, plan=ImportPlan(redactor=redactor)
         )
-        shutil.rmtree(place)
         if report.problems or not report.stored.added:
             raise RuntimeError(f"not imported: {report.stored}, {report.problems[:1]}")
         return report.stored.added
 
-    return compare(timed(ours, 1), parsing([path]), rounds=effort.rounds)
+    subject, baseline = _after_collection(timed(ours, 1)), _after_collection(parsing([path]))
+    return compare(subject, baseline, rounds=effort.rounds)
+
+
+def _after_collection(chunk: Chunk) -> Chunk:
+    """Return a chunk that begins without garbage, so that neither side sweeps up the other's."""
+
+    def collected() -> float:
+        gc.collect()
+        return chunk()
+
+    return collected
 
 
 @contextmanager
@@ -105,8 +117,9 @@ def memory(effort: Effort) -> Measured:
     return Measured(growth, growth, growth, shown)
 
 
-def _row(name: str, what: str, limit: float) -> Iterator[Budget]:
-    measure = own_traces if name == "own" else tau_bench
+def _row(
+    name: str, what: str, measure: Callable[..., Measured | str], limit: float = 4.0
+) -> Iterator[Budget]:
     yield Budget(
         f"store-{name}",
         f"importing {what} into a store, redaction off",
@@ -126,8 +139,9 @@ def _row(name: str, what: str, limit: float) -> Iterator[Budget]:
 
 
 BUDGETS = (
-    *_row("own", "one file of 100 stored traces", 4.0),
-    *_row("tau-bench", "the 200 airline conversations of tau-bench", 4.0),
+    *_row("own", "one file of 100 stored traces", own_traces),
+    *_row("own-500", "one file of 500 stored traces", partial(own_traces, n_traces=500)),
+    *_row("tau-bench", "the 200 airline conversations of tau-bench", tau_bench),
     Budget(
         "store-memory",
         f"growth of the peak memory of an import from {SIZES_MB[0]} to {SIZES_MB[-1]} MB",
