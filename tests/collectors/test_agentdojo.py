@@ -8,7 +8,7 @@ import pytest
 from inline_snapshot import snapshot
 from tracedance_collectors.agentdojo import collector
 
-from tests.counters.agentdojo import count
+from tests.counters.agentdojo import count, repeats
 from tests.support.recounting import differences, imported
 from tests.support.shared_data import shared_data
 from tracedance_sdk.trace import Trace
@@ -28,6 +28,16 @@ def test_every_run_agrees_with_an_independent_count() -> None:
 def test_all_conversations_of_all_models_are_there(runs: list[Trace]) -> None:
     assert len({trace.id for trace in runs}) == len(runs) == 2328
     assert sum(len(trace.calls) for trace in runs) == 8773
+
+
+def test_a_prompt_that_the_defence_repeats_is_the_harness_s(runs: list[Trace]) -> None:
+    said = [turn for trace in runs for turn in trace.turns if turn.role == "user"]
+    again = [turn for turn in said if turn.origin == "harness"]
+    counted = sum(repeats(path) for path in shared_data("agentdojo-runs").glob("*.gz"))
+    assert len(again) == counted == snapshot(673)
+    rules = {(turn.__pydantic_extra__ or {})["origin_rule"] for turn in again}
+    assert rules == {"repeat-user-prompt"}
+    assert {turn.origin for turn in said} == {"human", "harness"}
 
 
 def test_security_counts_in_runs_with_an_attack_alone(runs: list[Trace]) -> None:

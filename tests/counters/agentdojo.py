@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import gzip
 import json
+from itertools import pairwise
 from pathlib import Path
 
 from tests.counters.counts import Counts
+
+
+def repeats(path: Path) -> int:
+    """Return how often the defence of that name says a run's first prompt again after results."""
+    found = 0
+    for line in gzip.decompress(path.read_bytes()).splitlines()[1:]:
+        messages = json.loads(line)["messages"]
+        prompts = [message for message in messages if message["role"] == "user"]
+        for before, message in pairwise(messages):
+            is_prompt = message["role"] == "user" and before["role"] == "tool"
+            found += is_prompt and message["content"] == prompts[0]["content"]
+    return found
 
 
 def count(path: Path) -> list[Counts]:

@@ -15,6 +15,18 @@ from tracedance_sdk.formats import attribute, classify, media_part, origin_rules
 from tracedance_sdk.formats.origins import NO_RULE
 
 LABELLED: dict[str, list[tuple[str, str, str, tuple[str, ...]]]] = {
+    "openclaw-other-session": [
+        ("agent", "openclaw", "[Inter-session message] sourceSession=a isUser=false\nDone.", ()),
+    ],
+    "terminus-handover": [
+        (
+            "harness",
+            "terminus-2",
+            "You are picking up work from a previous AI agent on this task:\n\nWrite a file.",
+            (),
+        ),
+        ("harness", "terminus-2", "Here are the answers the other agent provided.\n\n1. A", ()),
+    ],
     "warmup": [("harness", "claude-code", "Warmup", ())],
     "flag-tool-result": [("environment", "any", "exit 0", ("tool_result",))],
     "flag-compaction": [

@@ -90,6 +90,7 @@ if TYPE_CHECKING:
         reasoning_part,
         text_part,
     )
+    from tracedance_sdk.formats.turn_origins import attribute_turns
     from tracedance_sdk.formats.walking import TraceSource
 
 __all__ = [
@@ -125,6 +126,7 @@ __all__ = [
     "Transcript",
     "anthropic_request",
     "attribute",
+    "attribute_turns",
     "chat_document",
     "chat_request",
     "classify",
@@ -234,6 +236,7 @@ __getattr__, __dir__ = lazy_face(
         "trace_json": ("load_trace", "save_trace", "trace_from_document"),
         "traceeval": ("is_traceeval", "trace_from_traceeval", "traceeval_from_trace"),
         "transcript": ("Transcript", "media_part", "read_arguments", "reasoning_part", "text_part"),
+        "turn_origins": ("attribute_turns",),
         "walking": ("TraceSource",),
     },
 )

@@ -83,6 +83,7 @@ def _trace(
     log = Transcript()
     model = place.at("agent").optional(agent, "model_name", str)
     own = _own(fields)
+    log.knows_origins = bool(own)
     reader = Steps(log, model=None if own else model)
     for index, step in enumerate(steps):
         at = place.at("steps", index)

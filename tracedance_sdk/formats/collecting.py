@@ -24,6 +24,7 @@ from tracedance_sdk.formats.importing import (
     StoredDocument,
 )
 from tracedance_sdk.formats.opening import MAX_LINES_BYTES
+from tracedance_sdk.formats.origins import origin_rules
 from tracedance_sdk.formats.peeking import forget_peeked
 from tracedance_sdk.formats.recognising import Recognised, is_likely, is_packed, recognise
 from tracedance_sdk.formats.unpacking import unpack
@@ -123,7 +124,11 @@ def collect_source(
         max_file_bytes: A larger file is a problem.
         is_forced: The first collector reads a file that the caller named, whatever it looks like.
         on_companion: Is told of a file in a folder that belongs to runs and holds none.
+
+    Raises:
+        InvalidOption: The rules that ``TRACEDANCE_ORIGINS`` names cannot be used.
     """
+    origin_rules()  # broken ones are one error, not one of every message
     readers = load_collectors() if collectors is None else tuple(collectors)
     plan = _Plan(readers, max_file_bytes, is_forced, on_companion)
     yield from _collect(source.path, plan, is_named=source.is_named)

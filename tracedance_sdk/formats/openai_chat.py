@@ -18,6 +18,7 @@ from tracedance_sdk.formats.openai_reading import ResultMark, fields_of_turns
 from tracedance_sdk.formats.openai_tools import KEPT, extra, tools_from_chat, written_tool
 from tracedance_sdk.formats.openai_writing import write_messages
 from tracedance_sdk.formats.places import Place
+from tracedance_sdk.formats.turn_origins import agent_name
 from tracedance_sdk.trace import Json, ToolDefinition, Trace, assess, build
 
 
@@ -50,7 +51,13 @@ def trace_from_messages(
         >>> [turn.role for turn in trace_from_messages(chat, trace_id="t1").turns]
         ['user', 'assistant']
     """
-    conversation = fields_of_turns(messages, Place(where, path), mark=mark)
+    conversation = fields_of_turns(
+        messages,
+        Place(where, path),
+        mark=mark,
+        agent=agent_name(fields.get("agent")),
+        is_subagent=fields.get("parent") is not None,
+    )
     known: dict[str, Any] = {
         "id": trace_id,
         "system_prompt": conversation.system_prompt,

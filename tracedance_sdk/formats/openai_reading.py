@@ -8,11 +8,12 @@ from typing import Any, Final, Literal, NamedTuple
 from pydantic import TypeAdapter
 
 from tracedance_sdk.errors import shown
-from tracedance_sdk.formats.leftovers import leftover
+from tracedance_sdk.formats.leftovers import leftover, restored
 from tracedance_sdk.formats.openai_parts import parts_from_content
 from tracedance_sdk.formats.openai_tools import KEPT, RequestedCall, requests_from_message
 from tracedance_sdk.formats.openai_writing import plain_answer, plain_message
 from tracedance_sdk.formats.places import Misfit, Place, expect, field, optional
+from tracedance_sdk.formats.turn_origins import attribute_turns
 from tracedance_sdk.trace import (
     UNKNOWN,
     Call,
@@ -67,7 +68,12 @@ ResultMark = Callable[[Json], Mapping[str, Json]]
 
 
 def read_messages(
-    messages: Json, *, where: str = "messages", path: str = "$", mark: ResultMark | None = None
+    messages: Json,
+    *,
+    where: str = "messages",
+    path: str = "$",
+    mark: ResultMark | None = None,
+    agent: str | None = None,
 ) -> Conversation:
     """Read chat-completions messages.
 
@@ -76,18 +82,25 @@ def read_messages(
         where: What it is, for messages of errors.
         path: Where in that document the list stands.
         mark: What the source's results say beyond the format; None leaves success unknown.
+        agent: Name of the client, for the rules on who wrote a user's message; without it those
+            for any client are tried.
 
     Raises:
         InvalidTrace: No list, or a message that breaks the format, as ``what @ $[3].role``.
     """
-    found = fields_of_turns(messages, Place(where, path), mark=mark)
+    found = fields_of_turns(messages, Place(where, path), mark=mark, agent=agent)
     return Conversation(
         found.system_prompt, _TURNS.validate_python(found.turns), found.style, found.notes
     )
 
 
 def fields_of_turns(
-    messages: Json, place: Place, *, mark: ResultMark | None = None
+    messages: Json,
+    place: Place,
+    *,
+    mark: ResultMark | None = None,
+    agent: str | None = None,
+    is_subagent: bool = False,
 ) -> ReadMessages:
     """Read messages as `read_messages` does, for a caller that checks the whole trace at once."""
     entries = place.expect(messages, list)
@@ -98,7 +111,15 @@ def fields_of_turns(
             reader.read(index, entry)
     except Misfit as misfit:
         raise place.located(misfit.below(index)) from None
-    return reader.finish()
+    found = reader.finish()
+    for turn, content in attribute_turns(found.turns, agent=agent, is_subagent=is_subagent):
+        # In parts, it would be written as parts: what it was is kept beside it.
+        whole = plain_message(Turn.model_validate({**turn, "content": content}))
+        original = restored(whole, turn.pop(KEPT, None))
+        kept = leftover(plain_message(Turn.model_validate(turn)), original)
+        if kept:
+            turn[KEPT] = kept
+    return found
 
 
 class _Pending:

@@ -111,6 +111,10 @@ class OriginRules:
         cut = [item for part, of_part in found for item in _cut(part, of_part, author)]
         return Attributed(author, rule, cut)
 
+    def may_know(self, text: str, *, agent: str | None = None) -> bool:
+        """Whether any rule may say something of a user's text; false for most, and soon told."""
+        return self._of_agent(None if agent is None else _agent_key(agent)).may_know(text)
+
     def _chosen(self, agent: str | None) -> _AgentRules:
         return _AgentRules([row for row in self.rows if agent is None or _is_for(row, agent)])
 
@@ -120,6 +124,8 @@ class _AgentRules:
 
     def __init__(self, rows: Sequence[OriginRow]) -> None:
         self._whole = [row for row in rows if row.test in ("flag", "exact", "prefix")]
+        self._prefixes = tuple(t for row in self._whole if row.test == "prefix" for t in row.texts)
+        self._exact = frozenset(t for row in self._whole if row.test == "exact" for t in row.texts)
         self._ends: dict[str, tuple[OriginRow, str]] = {}
         starts: list[str] = []
         for row in rows:
@@ -129,6 +135,12 @@ class _AgentRules:
                     starts.append(re.escape(start) + (r"(?=[\s>])" if row.test == "tags" else ""))
         self._starts = re.compile("|".join(starts)) if starts else None
 
+    def may_know(self, text: str) -> bool:
+        bare = text.strip()
+        if bare.startswith(self._prefixes) or bare in self._exact:
+            return True
+        return self._starts is not None and self._starts.search(text) is not None
+
     def flagged(self, flags: Collection[str]) -> Classified | None:
         for row in self._whole if flags else ():
             if row.test == "flag" and any(name in flags for name in row.texts):
@@ -137,6 +149,8 @@ class _AgentRules:
 
     def pieces(self, text: str, flagged: Classified | None) -> list[_Piece]:
         """Return what a text is made of; at least one piece, all of the text together."""
+        if flagged is None and not self.may_know(text):
+            return [_Piece(text, "human", NO_RULE)]
         bare = text.lstrip()
         for row in self._whole:
             if row.test == "flag":

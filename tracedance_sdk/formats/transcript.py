@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
 from tracedance_sdk.errors import InvalidJSON
+from tracedance_sdk.formats.turn_origins import agent_name, attribute_turns
 from tracedance_sdk.trace import (
     KINDS,
     UNKNOWN,
@@ -63,6 +64,10 @@ def media_part(
 class Transcript:
     """The turns of one trace, in the order in which a reader comes upon what was said and done.
 
+    Args:
+        knows_origins: Whoever fills it knows who wrote what; else the rules on origins are applied
+            to what is said to be a human's, see `attribute`.
+
     Example:
         >>> log = Transcript()
         >>> turn = log.say("user", "What is 2 + 2?", origin="human")
@@ -74,7 +79,8 @@ class Transcript:
         [('add', {'a': 2, 'b': 2}, '4')]
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, knows_origins: bool = False) -> None:
+        self.knows_origins = knows_origins
         self.turns: list[dict[str, Any]] = []
         """The turns so far, as fields of `Turn`; those of their calls under ``calls``."""
         self.answered: dict[str, Any] | None = None
@@ -295,6 +301,12 @@ class Transcript:
             for call in turn["calls"]:
                 call["index"] = number
                 number += 1
+        if not self.knows_origins:
+            attribute_turns(
+                self.turns,
+                agent=agent_name(fields.get("agent")),
+                is_subagent=fields.get("parent") is not None,
+            )
         document = {"id": trace_id, "turns": self.turns, **_given(fields)}
         return assess(build(document, where), notes=self.notes())
 

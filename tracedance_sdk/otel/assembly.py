@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from tracedance_sdk.errors import TraceDanceError
+from tracedance_sdk.formats import attribute_turns
 from tracedance_sdk.journal import EvidenceRecord, JournalContents
 from tracedance_sdk.otel import names
 from tracedance_sdk.otel.asked import Asked
@@ -86,6 +87,11 @@ def traces_of(
                 native_id = "/".join(text for text in run.key if text)
                 reading.document["source"] = {**plain(source), "native_id": native_id}
             _link(reading.document, run, ids=ids, calls=calls, workflow=workflows.get(run.key))
+            attribute_turns(
+                reading.document["turns"],
+                agent=reading.document["agent"].get("name"),
+                is_subagent="parent" in reading.document,
+            )
     traces: list[Trace] = []
     for run, reading in zip(found, readings, strict=True):
         if reading is None:

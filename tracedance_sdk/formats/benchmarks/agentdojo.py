@@ -2,7 +2,8 @@
 
 A run is a user's task, in half of the runs with an instruction of an attacker hidden in what the
 tools return. ``success`` says whether the user's task was solved. ``security`` is true where the
-attacker's goal was *reached*, and means nothing in runs without an attack.
+attacker's goal was *reached*, and means nothing in runs without an attack. The defence
+``repeat_user_prompt`` says the task again after tool results: those turns are the harness's.
 """
 
 from __future__ import annotations
@@ -102,6 +103,7 @@ class _Log:
         self.turns = Transcript()
         self._model = model
         self.system_prompt: str | None = None
+        self._task: str | None = None
 
     def take(self, index: int, message: dict[str, Any]) -> None:
         role = field(message, "role", str)
@@ -115,11 +117,24 @@ class _Log:
         elif role == "system":
             self.turns.say("system", text, origin="harness")
         elif role == "user":
-            self.turns.say("user", text, origin="human")
+            self._hear(text)
         else:
             self.turns.say("assistant", text, origin="agent", model=self._model)
             for item in optional(message, "tool_calls", list) or []:
                 self._request(expect(item, dict))
+
+    def _hear(self, text: str | None) -> None:
+        """Add what stands in the user's role: the task, or the defence that says it again."""
+        last = self.turns.last
+        is_again = last is not None and bool(last["calls"]) and text == self._task
+        if self._task is None:
+            self._task = text
+        self.turns.say(
+            "user",
+            text,
+            origin="harness" if is_again else "human",
+            origin_rule="repeat-user-prompt" if is_again else None,
+        )
 
     def _request(self, entry: dict[str, Any]) -> None:
         function = field(entry, "function", dict)
