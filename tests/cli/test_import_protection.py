@@ -106,6 +106,27 @@ def test_a_list_of_names_that_comes_later_replaces_the_names_that_were_kept(
     ran = tracedance("import", "log.json", "--store", "kept", *PEOPLE_GONE, "--quiet")
     assert ran.out == "0 traces added, 1 replaced, 0 unchanged\n"
     assert "Ann Lee" not in kept()[0]
+    again = tracedance("import", "log.json", "--store", "kept", *PEOPLE_GONE, "--quiet")
+    assert again.out == "0 traces added, 0 replaced, 1 unchanged\n"
+    # And a shorter list does not bring them back.
+    Path("log.json").write_text(chat(f"Ask Ann Lee. {TEXT}", "Ann Lee is away.", "Well."))
+    ran = tracedance("import", "log.json", "--store", "kept", "--pseudonymise", "--quiet")
+    assert ran.out.startswith("0 traces added, 0 replaced, 0 unchanged, 1 left out, less protected")
+    assert "Ann Lee" not in kept()[0]
+
+
+@pytest.mark.parametrize("name", ["Al Po", "Alexandra Featherstone"])
+def test_a_copy_with_fewer_people_counts_whatever_its_length(
+    home: Path, tracedance: Tracedance, name: str
+) -> None:
+    Path("log.json").write_text(chat(f"Ask {name}.", "Yes."))
+    Path("names.txt").write_text(name)
+    arguments = ("import", "log.json", "--store", "kept", "--pseudonymise", "--quiet")
+    tracedance(*arguments)
+    ran = tracedance(*arguments, "--names", "names.txt")
+    assert ran.out == "0 traces added, 1 replaced, 0 unchanged\n"
+    assert name not in kept()[0]
+    assert "less protected" in tracedance(*arguments).out
 
 
 def test_what_was_taken_out_does_not_come_back_with_a_grown_session(

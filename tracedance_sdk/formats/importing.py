@@ -17,11 +17,14 @@ class StoredDocument(NamedTuple):
         data: Its document: bytes that `load_trace` reads as this very trace.
         protection: What was done to it: ``plain`` (nothing), ``masked`` (secrets were),
             ``pseudonymised`` (people were replaced, too), ``pseudonymised_only`` (secrets stand).
+        supersedes: More was taken out than of an equally protected version, which it replaces
+            then whatever its length.
     """
 
     trace: Trace
     data: bytes
     protection: str = "plain"
+    supersedes: bool = False
 
 
 class ImportProblem(NamedTuple):

@@ -83,10 +83,12 @@ class _Batch:
 
     def add(self, item: StoredDocument, digest: str) -> None:
         """Take a trace apart and keep its rows."""
-        trace, data, protection = item
+        trace, data, protection, supersedes = item
         facts = facts_of(trace, size=len(data), digest=digest, protection=protection)
         measure = Measure(len(facts.turns), len(facts.calls), len(data))
-        self.items.append(Fresh(member_of(trace), measure, digest, data, facts, protection))
+        self.items.append(
+            Fresh(member_of(trace), measure, digest, data, facts, protection, supersedes)
+        )
         self.shapes.add(trace)
         self.bytes += len(data)
 
@@ -149,7 +151,7 @@ class Adding:
             for coming in self._encoded(traces):
                 digest = document_digest(coming.data)
                 item = self._apart.take(coming, digest)
-                trace, data, _ = item
+                trace, data, *_ = item
                 if item is not coming:
                     digest = document_digest(data)
                 if self._is_settled(item, digest):
@@ -176,11 +178,11 @@ class Adding:
 
     def _is_settled(self, item: StoredDocument, digest: str) -> bool:
         """Whether the store has a trace as it is, or better: then it need not be taken apart."""
-        trace, data, protection = item
+        trace, data, protection, supersedes = item
         known = None if trace.id in self._waiting else self._index.find(trace.id)
         if known is None:
             return False
-        version = _Version(_measure(trace, len(data)), digest, protection)
+        version = _Version(_measure(trace, len(data)), digest, protection, supersedes)
         kind = _compared(version, known)
         if kind <= _REPLACED:
             return False
@@ -275,6 +277,7 @@ class _Version(NamedTuple):
     measure: Measure
     digest: str
     protection: str
+    supersedes: bool
 
 
 def _measure(trace: Trace, size: int) -> Measure:
@@ -289,6 +292,8 @@ def _compared(item: Fresh | _Version, known: Known | Fresh | None) -> int:
         return _UNCHANGED
     if item.protection != known.protection:
         return _REPLACED if is_as_good else _LESS_PROTECTED
+    if item.supersedes:
+        return _REPLACED
     return _REPLACED if (item.measure, item.digest) > (known.measure, known.digest) else _OLDER
 
 

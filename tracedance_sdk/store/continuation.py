@@ -63,6 +63,21 @@ def other_run_id(trace: Trace, at: int) -> str:
     return imported_trace_id("store", "same id, other run", trace.id, _said(trace, at))
 
 
+def shows_more(trace: Trace, earlier: Trace) -> bool:
+    """Whether a version of a run shows what was taken out of an earlier one, in turns of both."""
+    pairs = zip(trace.turns, earlier.turns, strict=False)
+    return any(_taken_out(turn) < _taken_out(before) for turn, before in pairs)
+
+
+def _taken_out(turn: Turn) -> int:
+    values = [turn.text]
+    for call in turn.calls:
+        values.append(canonical_json(_known(call.arguments)).decode())
+        if call.result is not None:
+            values.append(canonical_json(_known(call.result.content)).decode())
+    return sum(len(_TAKEN_OUT.findall(_unmasked(value))) for value in values)
+
+
 def _length(trace: Trace) -> tuple[int, int]:
     return len(trace.turns), len(trace.calls)
 

@@ -59,6 +59,7 @@ class Fresh(NamedTuple):
         data: Its document.
         facts: Its rows.
         protection: What was done to it.
+        supersedes: Whether it replaces an equally protected version whatever its length.
     """
 
     member: Member
@@ -67,6 +68,7 @@ class Fresh(NamedTuple):
     data: bytes
     facts: Facts
     protection: str
+    supersedes: bool = False
 
 
 class Rows(NamedTuple):

@@ -8,12 +8,13 @@ same run read from another file changes nothing.
 from __future__ import annotations
 
 from tracedance_sdk.errors import InvalidTrace, TraceDanceError
-from tracedance_sdk.store.continuation import difference, other_run_id
+from tracedance_sdk.store.continuation import difference, other_run_id, shows_more
 from tracedance_sdk.store.facts import StoredDocument, document_digest
 from tracedance_sdk.store.folder import LocalFolder
 from tracedance_sdk.store.key_index import KeyIndex
 from tracedance_sdk.store.moving import decoded
 from tracedance_sdk.store.partitions import each_document
+from tracedance_sdk.store.protection import PLAIN
 from tracedance_sdk.trace import Trace, encode_json
 
 _MOST_RUNS = 100
@@ -48,8 +49,9 @@ class TellingApart:
             digest: SHA-256 of its document.
 
         Returns:
-            The same; under an id of its own, where another run has its id; or what is there
-            already, where that differs only in where it was read.
+            The same; as a plain one, where it shows what was taken out of the one that is there;
+            under an id of its own, where another run has its id; or what is there already, where
+            that differs only in where it was read.
         """
         for _ in range(_MOST_RUNS):
             earlier = self._earlier(item.trace.id, digest)
@@ -61,6 +63,11 @@ class TellingApart:
                 item = earlier
                 break
             at = difference(earlier.trace, item.trace)
+            if at is None and item.protection != PLAIN and shows_more(item.trace, earlier.trace):
+                # As when people are replaced with a shorter list of names than before.
+                return item._replace(protection=PLAIN)
+            if at is None and item.protection != PLAIN:
+                item = item._replace(supersedes=shows_more(earlier.trace, item.trace))
             if at is None:
                 break
             item = _renamed(item, other_run_id(item.trace, at))
