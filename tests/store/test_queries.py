@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
@@ -253,6 +255,84 @@ def test_a_query_that_needs_too_much_memory_is_an_error(store: TraceStore) -> No
     sql = "SELECT list(range::VARCHAR || repeat('x', 1000)) FROM range(1000000)"
     with pytest.raises(InvalidQuery, match="Out of Memory"):
         store.select(sql, memory_mb=50)
+
+
+def test_an_answer_with_too_many_bytes_is_an_error(store: TraceStore) -> None:
+    sql = "SELECT repeat('x', 100000) FROM range({})"
+    assert len(store.select(sql.format(9), answer_mb=1).rows) == 9
+    for wide in (sql.format(1000), "SELECT {'a': [range(10000)]} FROM range(1000)"):
+        with pytest.raises(InvalidQuery, match="an answer of more than 1 MB"):
+            store.select(wide, answer_mb=1)
+
+
+BOMBS: dict[str, dict[str, Any]] = {
+    "SELECT list_sort(range(30000000))": {"timeout_s": 0.5},
+    "SELECT levenshtein(repeat('a', 100000), repeat('b', 100000))": {"timeout_s": 0.5},
+    "SELECT array_length(range(1000000000))": {},
+    "SELECT md5(repeat('x', 4000000000))": {"timeout_s": 20, "memory_mb": 50, "answer_mb": 10},
+}
+
+
+@pytest.mark.parametrize("sql", BOMBS)
+def test_a_process_of_its_own_is_killed_when_it_goes_beyond_its_limits(
+    unchanged: TraceStore, sql: str
+) -> None:
+    started = time.monotonic()
+    with pytest.raises(
+        InvalidQuery, match=r"stopped after|Out of Memory|died|1073741824|too large"
+    ):
+        unchanged.select(sql, apart=True, **BOMBS[sql])
+    assert time.monotonic() - started < 60
+
+
+def test_a_process_of_its_own_answers_as_this_one_does(
+    unchanged: TraceStore, tmp_path: Path
+) -> None:
+    for sql in ("SELECT * FROM turns ORDER BY turn", "SELECT range FROM range(25000)"):
+        assert unchanged.select(sql, apart=True) == unchanged.select(sql)
+    with pytest.raises(InvalidQuery, match="no table 'nowhere'"):
+        unchanged.select("SELECT * FROM nowhere", apart=True)
+
+
+def test_intervals_that_python_cannot_say_are_text(store: TraceStore) -> None:
+    found = store.select(
+        "SELECT 7 AS a, INTERVAL 178000000 MONTHS AS a, [INTERVAL 1 DAY] AS b -- ;"
+    )
+    assert found.columns == ("a", "a", "b")
+    assert found.rows == ((7, "14833333 years 4 months", "[1 day]"),)
+
+
+@pytest.mark.parametrize("ask", ["select", "summaries", "prune", "index", "features"])
+@pytest.mark.parametrize("how", ["cut", "emptied", "middle", "gone"])
+def test_a_damaged_file_is_named_whoever_reads_it(store: TraceStore, ask: str, how: str) -> None:
+    kind = {"index": "turns", "features": "features"}.get(ask, "traces")
+    path = next(file.path for file in store.files() if file.kind == kind)
+    data = path.read_bytes()
+    path.unlink()
+    if how != "gone":
+        middle = data[:4] + bytes(len(data) // 3) + data[4 + len(data) // 3 :]
+        path.write_bytes({"cut": data[:-9], "emptied": b"", "middle": middle}[how])
+    asked: dict[str, Callable[[], object]] = {
+        "select": lambda: store.select("SELECT * FROM traces"),
+        "features": lambda: store.select("SELECT * FROM features"),
+        "summaries": store.summaries,
+        "prune": lambda: store.prune(timedelta(days=1)),
+        "index": lambda: store.index(force=True),
+    }
+    with pytest.raises(StoreError, match=rf"\A[^\n]*{path.name}[^\n]*\Z"):
+        asked[ask]()
+
+
+def test_a_query_that_fails_over_a_whole_store_is_a_wrong_query(store: TraceStore) -> None:
+    for sql in ("SELECT regexp_matches(text, '(') FROM turns", "SELECT error('x') FROM turns"):
+        with pytest.raises(InvalidQuery):
+            store.select(sql)
+
+
+def test_half_a_character_is_the_beginning_of_no_id(store: TraceStore) -> None:
+    for wanted in ("\ud800", "one\udc80", "\0", ""):
+        with pytest.raises(StoreError, match="no trace"):
+            store.get(wanted)
 
 
 def test_a_condition_chooses_traces(store: TraceStore) -> None:

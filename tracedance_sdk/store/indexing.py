@@ -25,7 +25,7 @@ from tracedance_sdk.store.libraries import arrow, compute
 from tracedance_sdk.store.manifest import Manifest, Partition, StoredFile
 from tracedance_sdk.store.moving import read_traces
 from tracedance_sdk.store.partitions import keep_table, numbered, read_table
-from tracedance_sdk.store.queries import connected
+from tracedance_sdk.store.queries import rows_of
 
 LEAST_CHARACTERS: Final = 80
 """Shorter messages, such as "yes, please go on with it", are alike by chance."""
@@ -149,28 +149,27 @@ def find_duplicates(
     purpose.
     Trials of one task (`Trace.group`) count as one session, as they begin alike.
     """
-    connection = connected(folder, manifest, memory_mb=_MEMORY_MB)
-    try:
-        found = connection.execute(
-            """
-            WITH asked AS (
-                SELECT u.trace_id, u.turn, hash(u.text) AS said, length(u.text) AS size,
-                       coalesce(t.trace_group, t.family) AS place
-                FROM turns AS u JOIN traces AS t USING (trace_id)
-                WHERE u.role = 'user' AND u.origin = 'human' AND t.task_id IS NULL
-                  AND (t.collector IS NULL OR NOT list_contains(?, t.collector))
-                  AND (length(u.text) >= ?
-                       OR length(u.text) >= ? AND regexp_matches(u.text, ?))
-                  AND (u.origin_rule IS NULL OR u.origin_rule = 'none')
-            ), repeated AS (
-                SELECT said, size FROM asked GROUP BY said, size HAVING count(DISTINCT place) >= ?
-            )
-            SELECT trace_id, turn FROM asked SEMI JOIN repeated USING (said, size)
-            """,
-            [list(SIMULATED), LEAST_CHARACTERS, LEAST_MARKED, _MARKED, LEAST_SESSIONS],
-        ).fetchall()
-    finally:
-        connection.close()
+    found = rows_of(
+        folder,
+        manifest,
+        """
+        WITH asked AS (
+            SELECT u.trace_id, u.turn, hash(u.text) AS said, length(u.text) AS size,
+                   coalesce(t.trace_group, t.family) AS place
+            FROM turns AS u JOIN traces AS t USING (trace_id)
+            WHERE u.role = 'user' AND u.origin = 'human' AND t.task_id IS NULL
+              AND (t.collector IS NULL OR NOT list_contains(?, t.collector))
+              AND (length(u.text) >= ?
+                   OR length(u.text) >= ? AND regexp_matches(u.text, ?))
+              AND (u.origin_rule IS NULL OR u.origin_rule = 'none')
+        ), repeated AS (
+            SELECT said, size FROM asked GROUP BY said, size HAVING count(DISTINCT place) >= ?
+        )
+        SELECT trace_id, turn FROM asked SEMI JOIN repeated USING (said, size)
+        """,
+        [list(SIMULATED), LEAST_CHARACTERS, LEAST_MARKED, _MARKED, LEAST_SESSIONS],
+        memory_mb=_MEMORY_MB,
+    )
     wanted: defaultdict[str, set[int]] = defaultdict(set)
     for trace_id, turn in found:
         wanted[trace_id].add(turn)

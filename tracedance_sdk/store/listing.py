@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tracedance_sdk.store.folder import LocalFolder
 from tracedance_sdk.store.manifest import Manifest
-from tracedance_sdk.store.queries import connected
+from tracedance_sdk.store.queries import rows_of
 
 
 class DataFile(NamedTuple):
@@ -62,17 +62,15 @@ def data_files(folder: LocalFolder, manifest: Manifest) -> list[DataFile]:
 
 def summaries(folder: LocalFolder, manifest: Manifest) -> list[SourceSummary]:
     """Return counts by collector and agent, in order of their names."""
-    connection = connected(folder, manifest)
-    try:
-        rows = connection.execute(
-            """
-            SELECT collector, agent, count(DISTINCT family), count(*), sum(turns)::BIGINT,
-                   sum(calls)::BIGINT, count_if(fit_reading), count_if(fit_grading),
-                   count_if(fit_state_grading), count_if(fit_next_turn), count_if(fit_rebuilt_test),
-                   sum(document_bytes)::BIGINT
-            FROM traces GROUP BY collector, agent ORDER BY collector NULLS FIRST, agent
-            """
-        ).fetchall()
-    finally:
-        connection.close()
+    rows = rows_of(
+        folder,
+        manifest,
+        """
+        SELECT collector, agent, count(DISTINCT family), count(*), sum(turns)::BIGINT,
+               sum(calls)::BIGINT, count_if(fit_reading), count_if(fit_grading),
+               count_if(fit_state_grading), count_if(fit_next_turn), count_if(fit_rebuilt_test),
+               sum(document_bytes)::BIGINT
+        FROM traces GROUP BY collector, agent ORDER BY collector NULLS FIRST, agent
+        """,
+    )
     return [SourceSummary(*row) for row in rows]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import secrets
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.errors import InvalidQuery, StoreError
 from tracedance_sdk.store.allowed_sql import first_line, in_short, views_asked
 from tracedance_sdk.store.columns import CALLS, ROW, TRACES, TURNS, Column, public
+from tracedance_sdk.store.damage import found_damage
 from tracedance_sdk.store.feature_columns import FEATURES, FEATURES_VERSION
+from tracedance_sdk.store.fetching import MEMORY_MB, Limits, fetch
 from tracedance_sdk.store.folder import LocalFolder
 from tracedance_sdk.store.libraries import arrow, duck
 from tracedance_sdk.store.manifest import Manifest, Partition
@@ -22,10 +23,6 @@ VIEWS: Final[dict[str, Sequence[Column]]] = {
     "features": FEATURES,
 }
 """The views and their columns."""
-
-TIMEOUT_S: Final = 60.0
-MEMORY_MB: Final = 1024
-MOST_ROWS: Final = 1_000_000
 
 _NUMBERED: Final = "file_row_number"
 
@@ -51,34 +48,54 @@ def run_select(
     manifest: Manifest,
     sql: str,
     *,
-    timeout_s: float = TIMEOUT_S,
-    memory_mb: int = MEMORY_MB,
-    most_rows: int = MOST_ROWS,
+    limits: Limits = Limits(),  # noqa: B008 - cannot change
 ) -> Selection:
     """Run a query; see `TraceStore.select`."""
     duckdb = duck()
-    if "features" in views_asked(sql):
+    views = views_asked(sql)
+    if "features" in views:
         _require_features(manifest, folder)
-    connection = connected(folder, manifest, memory_mb=memory_mb)
+    connection = connected(folder, manifest, memory_mb=limits.memory_mb)
     try:
-        timer = threading.Timer(timeout_s, connection.interrupt)
-        timer.daemon = True
-        timer.start()
-        try:
-            cursor = connection.execute(sql)
-            rows = cursor.fetchmany(most_rows + 1)
-        finally:
-            timer.cancel()
-        columns = tuple(item[0] for item in cursor.description)
+        return Selection(*fetch(connection, sql, limits))
     except duckdb.InterruptException as error:
-        raise InvalidQuery(f"stopped after {timeout_s:g} s: {in_short(sql)}") from error
-    except (duckdb.Error, RuntimeError) as error:
+        raise InvalidQuery(f"stopped after {limits.timeout_s:g} s: {in_short(sql)}") from error
+    except (duckdb.Error, RuntimeError, OverflowError, MemoryError) as error:
+        if damage := found_damage(folder, manifest, views, error):
+            raise damage from error
         raise InvalidQuery(f"{first_line(error)}: {in_short(sql)}") from error
     finally:
         connection.close()
-    if len(rows) > most_rows:
-        raise InvalidQuery(f"more than {most_rows:,} rows; add a LIMIT: {in_short(sql)}")
-    return Selection(columns, tuple(rows))
+
+
+def rows_of(
+    folder: LocalFolder,
+    manifest: Manifest,
+    sql: str,
+    parameters: Sequence[Any] = (),
+    *,
+    memory_mb: int = MEMORY_MB,
+) -> list[tuple[Any, ...]]:
+    """Return the rows of a query of our own over the views.
+
+    Raises:
+        StoreError: A file of the store is missing or damaged.
+    """
+    duckdb = duck()
+    connection = connected(folder, manifest, memory_mb=memory_mb)
+    try:
+        return list(connection.execute(sql, list(parameters)).fetchall())
+    except duckdb.Error as error:
+        raise _unsearchable(folder, manifest, VIEWS, error) from error
+    finally:
+        connection.close()
+
+
+def _unsearchable(
+    folder: LocalFolder, manifest: Manifest, views: Iterable[str], error: Exception
+) -> StoreError:
+    general = StoreError(f"the store {str(folder)!r} cannot be searched: {first_line(error)}")
+    return found_damage(folder, manifest, views, error) or general
 
 
 def asks_features(sql: str) -> bool:
@@ -124,9 +141,7 @@ def connected(folder: LocalFolder, manifest: Manifest, *, memory_mb: int = MEMOR
         connection.execute("SET lock_configuration = true")
     except duckdb.Error as error:
         connection.close()
-        raise StoreError(
-            f"the store {str(folder)!r} cannot be searched: {first_line(error)}"
-        ) from error
+        raise _unsearchable(folder, manifest, VIEWS, error) from error
     return connection
 
 

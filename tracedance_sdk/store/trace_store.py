@@ -20,6 +20,7 @@ from tracedance_sdk.formats import (
 from tracedance_sdk.store.adding import Adding, AddSummary
 from tracedance_sdk.store.compaction import GRACE, PATIENCE, CompactSummary, compact_store
 from tracedance_sdk.store.facts import StoredDocument
+from tracedance_sdk.store.fetching import ANSWER_MB, MEMORY_MB, MOST_ROWS, TIMEOUT_S, Limits
 from tracedance_sdk.store.folder import PARTS, LocalFolder, present, require_whole
 from tracedance_sdk.store.indexing import IndexSummary, index_store, unindexed
 from tracedance_sdk.store.key_index import KeyIndex, Known
@@ -28,14 +29,8 @@ from tracedance_sdk.store.manifest import Manifest
 from tracedance_sdk.store.meaning import MOST_NAMED, NATIVE, PREFIX, WHOLE, Meant, ambiguous
 from tracedance_sdk.store.moving import merged_shapes, read_traces
 from tracedance_sdk.store.partitions import read_shapes
-from tracedance_sdk.store.queries import (
-    MEMORY_MB,
-    MOST_ROWS,
-    TIMEOUT_S,
-    Selection,
-    asks_features,
-    run_select,
-)
+from tracedance_sdk.store.queries import Selection, asks_features, run_select
+from tracedance_sdk.store.query_process import run_apart
 from tracedance_sdk.store.remote import RemoteFolder, is_remote
 from tracedance_sdk.store.removal import PruneSummary, prune_traces, remove_traces
 from tracedance_sdk.trace import Trace
@@ -244,7 +239,8 @@ class TraceStore:
         return self._meant(wanted, self._present())
 
     def _meant(self, wanted: str, manifest: Manifest) -> list[Meant]:
-        if not wanted or "\0" in wanted:
+        whole = wanted.encode(errors="ignore").decode()  # no halves of characters
+        if not wanted or "\0" in wanted or wanted != whole:
             return []
         text = "'" + wanted.replace("'", "''") + "'"
         rows = run_select(
@@ -273,7 +269,7 @@ class TraceStore:
         manifest = self._present()
         # A condition that closes the bracket is one SELECT still, and can read nothing else.
         sql = f"SELECT trace_id FROM traces WHERE ({where}\n)"  # noqa: S608 - as just said
-        rows = run_select(self._folder, manifest, sql, most_rows=manifest.live).rows
+        rows = run_select(self._folder, manifest, sql, limits=Limits(most_rows=manifest.live)).rows
         wanted: dict[str, list[int]] = {}
         with self._index.at(manifest):
             for (trace_id,) in rows:
@@ -292,6 +288,8 @@ class TraceStore:
         timeout_s: float = TIMEOUT_S,
         memory_mb: int = MEMORY_MB,
         most_rows: int = MOST_ROWS,
+        answer_mb: int = ANSWER_MB,
+        apart: bool = False,
     ) -> Selection:
         """Ask the views `traces`, `turns`, `calls` and `features` in SQL, as DuckDB speaks it.
 
@@ -304,20 +302,21 @@ class TraceStore:
             timeout_s: Seconds after which it is stopped.
             memory_mb: Megabytes that DuckDB may use.
             most_rows: An answer with more rows is an error.
+            answer_mb: So is one that takes more megabytes in Python.
+            apart: Run it in a process of its own, which is killed when it goes beyond the limits;
+                a single expression can otherwise. A store at a URL is asked in this process. A
+                program that asks for it needs the usual guard, ``if __name__ == "__main__":``.
 
         Raises:
             InvalidQuery: More or less than one SELECT, or whatever DuckDB finds wrong, in one line.
             StoreError: The store is damaged, or lacks features and cannot be written to.
             MissingDependency: DuckDB is not installed.
         """
-        return run_select(
-            self._folder,
-            self._derived() if asks_features(sql) else self._present(),
-            sql,
-            timeout_s=timeout_s,
-            memory_mb=memory_mb,
-            most_rows=most_rows,
-        )
+        manifest = self._derived() if asks_features(sql) else self._present()
+        limits = Limits(timeout_s, memory_mb, most_rows, answer_mb)
+        if apart and not isinstance(self._folder, RemoteFolder):
+            return run_apart(self._folder.path, sql, limits)
+        return run_select(self._folder, manifest, sql, limits=limits)
 
     def _derived(self) -> Manifest:
         """Return the present with all its features, derived now where it lacks them."""
