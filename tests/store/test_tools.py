@@ -87,3 +87,23 @@ def test_a_sub_agent_has_its_own_tools(tmp_path: Path) -> None:
     store = TraceStore.create(tmp_path)
     store.add([of_session("a", "s"), asking("b", call("x", {}), session_id="s")])
     assert [list(definitions(trace)) for trace in store] == [[], ["x"]]
+
+
+@pytest.mark.parametrize("damage", [False, True], ids=["whole", "damaged"])
+def test_no_inferred_tool_tells_of_a_removed_trace(tmp_path: Path, damage: bool) -> None:
+    store = TraceStore.create(tmp_path)
+    store.add(
+        [
+            run("kept", human("a"), agent("", call("look_up", {"id": 7}))),
+            run("gone", human("b"), agent("", call("look_up", {"id": 7, "password": "x"}))),
+        ]
+    )
+    store.add([run("other", human("c"), agent("", call("look_up", {"id": 8})))])
+    assert "password" in str(store.get("kept").tools)
+    if damage:
+        file = next(file for file in store.files() if file.kind == "documents")
+        file.path.write_bytes(b"PAR1")
+    store.remove(["gone"])
+    (tool,) = TraceStore.open(tmp_path).get("other").tools
+    assert "id" in str(tool)
+    assert "password" not in str(tool)

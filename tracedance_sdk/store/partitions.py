@@ -110,8 +110,7 @@ def write_partition(folder: LocalFolder, content: Content) -> Partition:
         "parquet",
         lambda path: _write(path, arrow_schema(DOCUMENTS), _documents(folder, content)),
     )
-    data = orjson.dumps(content.shapes.to_dict())
-    files["tools"] = folder.keep("tools", "json", lambda path: path.write_bytes(data))
+    files["tools"] = keep_shapes(folder, content.shapes)
     sizes = tables["traces"].column("document_bytes")
     return Partition(files, tables["traces"].num_rows, compute().sum(sizes).as_py() or 0)
 
@@ -119,6 +118,12 @@ def write_partition(folder: LocalFolder, content: Content) -> Partition:
 def keep_table(folder: LocalFolder, kind: str, table: Any) -> StoredFile:
     """Keep a table as a file of a store, its name beginning with a kind."""
     return folder.keep(kind, "parquet", lambda path: _write(path, table.schema, _groups(table)))
+
+
+def keep_shapes(folder: LocalFolder, shapes: ToolShapes) -> StoredFile:
+    """Keep what calls look like as a file of a store."""
+    data = orjson.dumps(shapes.to_dict())
+    return folder.keep("tools", "json", lambda path: path.write_bytes(data))
 
 
 def read_shapes(folder: LocalFolder, partition: Partition) -> ToolShapes:
