@@ -7,7 +7,7 @@ another importer's manifest came first; the partition is written anew only if th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, NamedTuple
 
@@ -35,6 +35,10 @@ FAMILY_BYTES: Final = 256 * 1024**2
 
 _FAMILY_ROWS: Final = 20_000
 _MOST_ATTEMPTS: Final = 1_000
+
+
+OnNotable = Callable[[str, str], None]
+"""Is told of a trace that was replaced or left out: how, and its id."""
 
 
 class AddSummary(NamedTuple):
@@ -113,7 +117,8 @@ class _Plan(NamedTuple):
         dropped: Rows that no longer count.
         moved: Those of them that are taken over, as they belong to a family that grew.
         rows: The same by partition.
-        summary: What becomes of each trace.
+        summary: What becomes of the traces.
+        kinds: What becomes of each, and its id.
     """
 
     written: tuple[Fresh, ...]
@@ -121,6 +126,7 @@ class _Plan(NamedTuple):
     moved: tuple[Known, ...]
     rows: tuple[Rows, ...]
     summary: AddSummary
+    kinds: tuple[tuple[int, str], ...]
 
     def is_written_like(self, other: _Plan) -> bool:
         """Whether both write the same partition."""
@@ -133,9 +139,14 @@ class Adding:
     Args:
         folder: The store's; it is there.
         index: Kept up with the store as it grows.
+        on_notable: Is told of each trace that was replaced or left out: how, and its id. The names
+            are those of `AddSummary`.
     """
 
-    def __init__(self, folder: LocalFolder, index: KeyIndex) -> None:
+    def __init__(
+        self, folder: LocalFolder, index: KeyIndex, *, on_notable: OnNotable | None = None
+    ) -> None:
+        self._on_notable = on_notable
         self._folder = folder
         self._index = index
         self._batch = _Batch()
@@ -186,10 +197,17 @@ class Adding:
         kind = _compared(version, known)
         if kind <= _REPLACED:
             return False
+        self._tell([(kind, trace.id)])
         counts = [0] * _KINDS
         counts[kind] = 1
         self._summary = self._summary.plus(_summary(counts))
         return True
+
+    def _tell(self, settled: Iterable[tuple[int, str]]) -> None:
+        if self._on_notable is not None:
+            for kind, trace_id in settled:
+                if kind in _NOTABLE:
+                    self._on_notable(_NOTABLE[kind], trace_id)
 
     def _hand_over(
         self, pool: ThreadPoolExecutor, pending: Future[AddSummary] | None
@@ -213,6 +231,7 @@ class Adding:
                 with self._index.at(manifest):
                     plan = self._plan(batch.items)
                 if not plan.written:
+                    self._tell(plan.kinds)
                     return plan.summary
                 if written is None or not written[0].is_written_like(plan):
                     written = plan, self._write(plan, batch.shapes)
@@ -220,6 +239,7 @@ class Adding:
                 new = changed._replace(partitions=(*changed.partitions, written[1]))
                 if self._folder.commit(new):
                     self._index.follow(new)
+                    self._tell(plan.kinds)
                     return plan.summary
         raise StoreError(f"the store {str(self._folder)!r} is busy: no manifest could be written")
 
@@ -227,6 +247,7 @@ class Adding:
         kept: dict[str, Fresh] = {}
         before: dict[str, Known | None] = {}
         counts = [0] * _KINDS
+        kinds: list[tuple[int, str]] = []
         for item in items:
             trace_id = item.member.trace_id
             if trace_id not in before:
@@ -234,6 +255,7 @@ class Adding:
             known = kept.get(trace_id) or before[trace_id]
             kind = _compared(item, known)
             counts[kind] += 1
+            kinds.append((kind, trace_id))
             if kind <= _REPLACED:
                 kept[trace_id] = item
         replaced = {known.spot for trace_id in kept if (known := before[trace_id]) is not None}
@@ -242,7 +264,8 @@ class Adding:
         if sum(known.measure.bytes for known in moved) > FAMILY_BYTES or len(moved) > _FAMILY_ROWS:
             moved = ()
         dropped = frozenset(replaced | {known.spot for known in moved})
-        return _Plan(tuple(kept.values()), dropped, moved, self._rows(moved), _summary(counts))
+        rows, summary = self._rows(moved), _summary(counts)
+        return _Plan(tuple(kept.values()), dropped, moved, rows, summary, tuple(kinds))
 
     def _rows(self, moved: Iterable[Known]) -> tuple[Rows, ...]:
         """Return stored traces by partition; they are in order of their spots."""
@@ -269,6 +292,8 @@ def _summary(counts: list[int]) -> AddSummary:
 
 _ADDED, _REPLACED, _UNCHANGED, _OLDER, _LESS_PROTECTED = range(5)
 """The places of the counts in an `AddSummary`."""
+
+_NOTABLE: Final = {_REPLACED: "replaced", _OLDER: "older", _LESS_PROTECTED: "less_protected"}
 
 _KINDS: Final = 5
 

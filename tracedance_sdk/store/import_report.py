@@ -17,6 +17,9 @@ VERSION: Final = 1
 ORIGINS: Final = ("recorded", "known", "inferred", "none")
 """Where the definitions of a run's tools come from; ``none`` where nothing was called."""
 
+MOST_LISTED: Final = 10_000
+"""Most traces, and most files, that a report names one by one."""
+
 LOSSES: Final = frozenset({"record_lost", "record_altered"})
 """Fidelity notes that say that a run is not all there."""
 
@@ -53,6 +56,20 @@ class SourceProblem(NamedTuple):
         tried = "" if self.collector is None else f" (read as {self.collector})"
         named = self.reason.startswith((place, repr(place)))
         return f"{self.reason}{tried}" if named else f"{place}: {self.reason}{tried}"
+
+
+class NotableTrace(NamedTuple):
+    """A trace that replaced another, or was left out.
+
+    Attributes:
+        what: ``replaced``, ``older`` or ``less_protected``, as in `AddSummary`.
+        trace_id: Its id.
+        path: Where it was read; None where that is not known any more.
+    """
+
+    what: str
+    trace_id: str
+    path: str | None
 
 
 class Tally:
@@ -132,6 +149,8 @@ class ImportReport:
         masks: Kind of secret → how many were masked.
         pseudonyms: Kind of personal text → how often it was replaced.
         companions: Collector → files that belong to its runs and were passed over.
+        companion_paths: Each of these files with its collector, up to `MOST_LISTED`.
+        notable: Traces that replaced others or were left out, up to `MOST_LISTED`.
     """
 
     def __init__(self) -> None:
@@ -142,6 +161,8 @@ class ImportReport:
         self.masks: Counter[str] = Counter()
         self.pseudonyms: Counter[str] = Counter()
         self.companions: Counter[str] = Counter()
+        self.companion_paths: list[tuple[str, str]] = []
+        self.notable: list[NotableTrace] = []
 
     @property
     def total(self) -> Tally:
@@ -175,6 +196,17 @@ class ImportReport:
             problem._replace(path=cleaned(problem.path), reason=cleaned(problem.reason))
             for problem in self.problems
         ]
+        self.companion_paths = [(cleaned(path), name) for path, name in self.companion_paths]
+        self.notable = [
+            item if item.path is None else item._replace(path=cleaned(item.path))
+            for item in self.notable
+        ]
+
+    def pass_over(self, path: str, collector: str) -> None:
+        """Count a file that belongs to runs and holds none."""
+        self.companions[collector] += 1
+        if len(self.companion_paths) < MOST_LISTED:
+            self.companion_paths.append((path, collector))
 
     def add(self, other: ImportReport) -> None:
         """Add what came of another part of the same import."""
@@ -188,6 +220,8 @@ class ImportReport:
         self.masks.update(other.masks)
         self.pseudonyms.update(other.pseudonyms)
         self.companions.update(other.companions)
+        self.companion_paths = (self.companion_paths + other.companion_paths)[:MOST_LISTED]
+        self.notable = (self.notable + other.notable)[:MOST_LISTED]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as a JSON object: `FORMAT`, `VERSION`, and all problems."""
@@ -213,6 +247,10 @@ class ImportReport:
             "masks": dict(sorted(self.masks.items())),
             "pseudonyms": dict(sorted(self.pseudonyms.items())),
             "companions": dict(sorted(self.companions.items())),
+            "companion_paths": [
+                {"path": path, "collector": name} for path, name in self.companion_paths
+            ],
+            "notable": [item._asdict() for item in self.notable],
             "problems": [problem._asdict() for problem in self.problems],
         }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -23,8 +23,14 @@ from tracedance_sdk.formats import (
     load_collectors,
     tool_table,
 )
+from tracedance_sdk.store.adding import BATCH_ROWS
 from tracedance_sdk.store.facts import StoredDocument
-from tracedance_sdk.store.import_report import ImportReport, SourceProblem
+from tracedance_sdk.store.import_report import (
+    MOST_LISTED,
+    ImportReport,
+    NotableTrace,
+    SourceProblem,
+)
 from tracedance_sdk.store.protection import protection_of
 from tracedance_sdk.trace import MAX_TRACE_DEPTH, Trace, assess, decode, encode_json, parse_json
 
@@ -34,6 +40,7 @@ if TYPE_CHECKING:
 MOST_PROBLEMS: Final = 10_000
 """Most problems that are listed of one source; further ones are counted."""
 
+_MOST_PATHS: Final = 3 * BATCH_ROWS
 _MOST_AGENTS: Final = 1_000
 _MOST_TOOLS: Final = 5_000
 _MASK: Final = re.compile(rb"\[MASKED:([A-Za-z0-9_.-]{1,40}):[0-9a-f]{0,16}\]")
@@ -106,7 +113,8 @@ def import_sources(
     pipeline = _Pipeline(ImportPlan() if plan is None else plan, store)
     documents = pipeline.documents(sources, on_done)
     for first in documents:
-        pipeline.report.stored = pipeline.store.add(chain([first], documents))
+        both = chain([first], documents)
+        pipeline.report.stored = pipeline.store.add(both, on_notable=pipeline.on_notable)
     return pipeline.finished()
 
 
@@ -119,6 +127,8 @@ class _Pipeline:
         self._collectors = load_collectors() if plan.collectors is None else plan.collectors
         self._origins = _Origins(tool_table() if plan.table is None else plan.table)
         self._replaced = self._counts()
+        self._paths: OrderedDict[str, str] = OrderedDict()
+        """Of the latest traces; what became of them is told two batches later at most."""
 
     @property
     def store(self) -> TraceStore:
@@ -168,11 +178,20 @@ class _Pipeline:
             tally = self.report.tally(folder, item.collector)
             tally.count(trace, tools=self._origins.of(trace))
             self.report.note(trace)
+            self._paths[trace.id] = str(item.path)
+            if len(self._paths) > _MOST_PATHS:
+                self._paths.popitem(last=False)
             yield document
         problems.close()
 
-    def _passed_over(self, _path: Path, collector: str) -> None:
-        self.report.companions[collector] += 1
+    def _passed_over(self, path: Path, collector: str) -> None:
+        self.report.pass_over(str(path), collector)
+
+    def on_notable(self, what: str, trace_id: str) -> None:
+        """Keep which traces replaced others or were left out."""
+        if len(self.report.notable) < MOST_LISTED:
+            path = self._paths.get(trace_id)
+            self.report.notable.append(NotableTrace(what, trace_id, path))
 
     def _kept(self, item: Collected) -> StoredDocument | ImportProblem:
         if isinstance(item.found, ImportProblem):

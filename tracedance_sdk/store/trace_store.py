@@ -17,7 +17,7 @@ from tracedance_sdk.formats import (
     tool_table,
     tool_table_digest,
 )
-from tracedance_sdk.store.adding import Adding, AddSummary
+from tracedance_sdk.store.adding import Adding, AddSummary, OnNotable
 from tracedance_sdk.store.compaction import GRACE, PATIENCE, CompactSummary, compact_store
 from tracedance_sdk.store.facts import StoredDocument
 from tracedance_sdk.store.fetching import ANSWER_MB, MEMORY_MB, MOST_ROWS, TIMEOUT_S, Limits
@@ -171,7 +171,9 @@ class TraceStore:
             if partition.name in errors:
                 yield errors[partition.name]
 
-    def add(self, traces: Iterable[Trace | StoredDocument]) -> AddSummary:
+    def add(
+        self, traces: Iterable[Trace | StoredDocument], *, on_notable: OnNotable | None = None
+    ) -> AddSummary:
         """Add traces.
 
         A trace whose id is there already replaces it when it is longer (more turns, else more
@@ -185,6 +187,8 @@ class TraceStore:
 
         Args:
             traces: Any number; they are taken one by one.
+            on_notable: Is told of each trace that was replaced or left out: how, by the names of
+                `AddSummary`, and its id.
 
         Returns:
             What became of them. When nothing is new, nothing is written.
@@ -194,7 +198,7 @@ class TraceStore:
             StoreError: The folder cannot be written to, or is damaged.
         """
         require_whole(self._folder)
-        return Adding(self._folder, self._index).run(traces)
+        return Adding(self._folder, self._index, on_notable=on_notable).run(traces)
 
     def get(self, trace_id: str) -> Trace:
         """Return one trace.
