@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-from tracedance_sdk.errors import TraceDanceError
-from tracedance_sdk.formats import ImportProblem, Misfit, Place, Signature, documents
+from tracedance_sdk.formats import ImportProblem, Place, Signature, documents, guarded
 from tracedance_sdk.formats.benchmarks import is_file_header, trace_from_agentdojo
 from tracedance_sdk.trace import Json, Trace, imported_trace_id
 
@@ -45,14 +45,11 @@ class AgentDojoCollector:
                 header = document.value["metadata"]
                 continue
             place = Place(str(path) if document.line is None else f"{path}:{document.line}")
-            try:
-                trace = trace_from_agentdojo(document.value, place, header=header, uri=str(path))
-            except Misfit as misfit:
-                yield ImportProblem(str(path), str(place.located(misfit)), document.line)
-            except TraceDanceError as error:
-                yield ImportProblem(str(path), str(error), document.line)
-            else:
-                yield _distinct(trace, seen)
+            read = partial(
+                trace_from_agentdojo, document.value, place, header=header, uri=str(path)
+            )
+            for found in guarded(read, place, str(path), document.line):
+                yield _distinct(found, seen) if isinstance(found, Trace) else found
 
 
 def _distinct(trace: Trace, seen: Counter[str]) -> Trace:

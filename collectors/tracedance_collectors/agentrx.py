@@ -8,11 +8,11 @@ failed ones (``*failed*``), to which the same run of another list also belongs.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from tracedance_collectors.tau_bench import trace_from_run
-from tracedance_sdk.errors import TraceDanceError
-from tracedance_sdk.formats import ImportProblem, Place, RecordCollector, Signature
+from tracedance_sdk.formats import ImportProblem, Place, RecordCollector, Signature, guarded
 from tracedance_sdk.formats.benchmarks import documents_beside, files_beside, trace_from_magentic
 from tracedance_sdk.trace import (
     Json,
@@ -37,10 +37,8 @@ def read(record: Json, place: Place, uri: str) -> Iterator[Trace | ImportProblem
     annotated = _annotated_runs(path)
     for index, run in enumerate(record):
         at = place.at(index)
-        try:
-            yield _run(run, at, uri, labels if _run_key(run) in annotated else {})
-        except TraceDanceError as error:
-            yield ImportProblem(uri, str(error))
+        known = labels if _run_key(run) in annotated else {}
+        yield from guarded(partial(_run, run, at, uri, known), at, uri)
 
 
 def _is_list_of_runs(record: Json) -> bool:

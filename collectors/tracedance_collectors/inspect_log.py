@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats import (
     ImportProblem,
     Signature,
+    guarded,
     open_inspect_log,
     trace_from_inspect,
 )
@@ -50,20 +51,22 @@ class InspectLogCollector:
             if isinstance(sample, ImportProblem):
                 yield sample
                 continue
-            try:
-                trace = trace_from_inspect(sample.value, log.header, sample.place, uri=str(path))
-            except TraceDanceError as error:
-                yield ImportProblem(str(path), str(error))
-                continue
-            repeated = seen[trace.id]
-            seen[trace.id] += 1
-            if repeated:
-                other = imported_trace_id(self.name, "repeated", trace.id, str(repeated))
-                trace = trace.model_copy(update={"id": other})
-            yield trace
+            value, place = sample
+            read = partial(trace_from_inspect, value, log.header, place, uri=str(path))
+            for found in guarded(read, place, path=str(path)):
+                yield self._distinct(found, seen) if isinstance(found, Trace) else found
         if is_empty:
             status = log.header.get("status", "unknown")
             yield ImportProblem(str(path), f"{path}: the log holds no samples (status {status!r})")
+
+    def _distinct(self, trace: Trace, seen: Counter[str]) -> Trace:
+        """Return the trace under an id that no trace before it has."""
+        repeated = seen[trace.id]
+        seen[trace.id] += 1
+        if not repeated:
+            return trace
+        other = imported_trace_id(self.name, "repeated", trace.id, str(repeated))
+        return trace.model_copy(update={"id": other})
 
 
 collector = InspectLogCollector()

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats import (
     MARK,
     ImportProblem,
+    Place,
     Signature,
     documents,
+    guarded,
     marked,
     read_mark,
     trace_from_messages,
+    with_loss,
 )
 from tracedance_sdk.trace import Json, Source, Trace, imported_trace_id, source_digest
 
@@ -58,10 +61,10 @@ class OpenAIChatCollector:
                 continue
             for value, steps in _conversations(document.value):
                 where = str(path) if document.line is None else f"{path}:{document.line}"
-                try:
-                    yield _trace(value, seen, path=path, where=where, steps=steps)
-                except TraceDanceError as error:
-                    yield ImportProblem(str(path), str(error), document.line)
+                read = partial(_trace, value, seen, path=path, where=where, steps=steps)
+                lost = int(document.is_cut and value is document.value)
+                for found in guarded(read, Place(where, steps), str(path), document.line):
+                    yield with_loss(found, lost) if isinstance(found, Trace) else found
 
 
 def _conversations(value: Json) -> Iterator[tuple[Json, str]]:
@@ -74,7 +77,12 @@ def _conversations(value: Json) -> Iterator[tuple[Json, str]]:
 
 
 def _is_message(value: Json) -> bool:
-    return value is None or (isinstance(value, dict) and value.get("role") in _ROLES)
+    return value is None or (isinstance(value, dict) and _role(value) in _ROLES)
+
+
+def _role(message: dict[str, Any]) -> str | None:
+    role = message.get("role")
+    return role if isinstance(role, str) else None
 
 
 def _trace(

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tracedance_sdk.errors import TraceDanceError
-from tracedance_sdk.formats import ImportProblem, Signature
-from tracedance_sdk.otel import ForeignSpan, assemble, is_binary, spans_of_file
+from tracedance_sdk.errors import InvalidTrace, TraceDanceError, shown
+from tracedance_sdk.formats import ImportProblem, Signature, unexpected
+from tracedance_sdk.otel import ForeignLog, ForeignSpan, assemble, is_binary, spans_of_file
 from tracedance_sdk.trace import Source, Trace
 
 _MOST_NAMES: Final = 5
@@ -82,7 +82,7 @@ class SpanCollector:
                 records.append(found)
         problems: list[TraceDanceError] = []
         source = Source(collector=self.name, uri=str(path))
-        traces = assemble(records, source=source, problems=problems)
+        traces = _assembled(records, source, problems)
         yield from traces
         yield from (ImportProblem(str(path), str(problem)) for problem in problems)
         if not traces and not problems and records:
@@ -90,6 +90,27 @@ class SpanCollector:
             listed = ", ".join(map(repr, names[:_MOST_NAMES])) or "log records only"
             reason = f"{len(records)} spans and logs, none of an agent, model or tool ({listed})"
             yield ImportProblem(str(path), reason)
+
+
+def _assembled(
+    records: list[ForeignSpan | ForeignLog], source: Source, problems: list[TraceDanceError]
+) -> list[Trace]:
+    """Return the runs; where one of them makes reading fail, trace by trace of OpenTelemetry's."""
+    try:
+        return assemble(records, source=source, problems=problems)
+    except Exception:  # noqa: BLE001 - foreign spans may make a reader fail in any way
+        problems.clear()
+    groups: dict[str, list[ForeignSpan | ForeignLog]] = {}
+    for record in records:
+        groups.setdefault(record.trace_id, []).append(record)
+    traces: list[Trace] = []
+    for trace_id, group in groups.items():
+        try:
+            traces += assemble(group, source=source, problems=problems)
+        except Exception as error:  # noqa: BLE001 - as above
+            where = f"{source.uri}: the spans of trace {shown(trace_id)}"
+            problems.append(InvalidTrace(f"{where}: {unexpected(error)}"))
+    return traces
 
 
 collector = SpanCollector()

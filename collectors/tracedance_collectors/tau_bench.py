@@ -8,11 +8,18 @@ and is no part of what the agent saw.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from tracedance_sdk.errors import TraceDanceError
-from tracedance_sdk.formats import ImportProblem, Place, Signature, documents, trace_from_messages
+from tracedance_sdk.formats import (
+    ImportProblem,
+    Place,
+    Signature,
+    documents,
+    guarded,
+    trace_from_messages,
+)
 from tracedance_sdk.trace import (
     Json,
     Outcome,
@@ -56,10 +63,8 @@ class TauBenchCollector:
             for index, run in enumerate(document.value if is_list else [document.value]):
                 where = str(path) if document.line is None else f"{path}:{document.line}"
                 place = Place(where, f"$[{index}]" if is_list else "$")
-                try:
-                    yield trace_from_run(run, place, uri=str(path))
-                except TraceDanceError as error:
-                    yield ImportProblem(str(path), str(error), document.line)
+                read = partial(trace_from_run, run, place, uri=str(path))
+                yield from guarded(read, place, str(path), document.line)
 
 
 def trace_from_run(run: Json, place: Place, *, uri: str | None = None) -> Trace:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         named_collector,
     )
     from tracedance_sdk.formats.detection import Signature, survey
+    from tracedance_sdk.formats.guarding import guarded, unexpected
     from tracedance_sdk.formats.importing import (
         Collected,
         Collector,
@@ -74,7 +75,7 @@ if TYPE_CHECKING:
     )
     from tracedance_sdk.formats.peeking import Outline, peek
     from tracedance_sdk.formats.places import Misfit, Place, expect, field, optional
-    from tracedance_sdk.formats.readers import RecordCollector, SessionCollector
+    from tracedance_sdk.formats.readers import RecordCollector, SessionCollector, with_loss
     from tracedance_sdk.formats.tool_completion import complete_tools
     from tracedance_sdk.formats.tool_inference import ToolShapes
     from tracedance_sdk.formats.trace_json import load_trace, save_trace, trace_from_document
@@ -137,6 +138,7 @@ __all__ = [
     "expect",
     "field",
     "find_sources",
+    "guarded",
     "is_traceeval",
     "load_collectors",
     "load_mapping",
@@ -176,6 +178,8 @@ __all__ = [
     "turn_from_anthropic",
     "turn_from_chat",
     "turn_from_responses",
+    "unexpected",
+    "with_loss",
     "write_atif",
     "write_messages",
     "written_tools",
@@ -198,6 +202,7 @@ __getattr__, __dir__ = lazy_face(
         ),
         "detection": ("Signature", "survey"),
         "importing": ("Collected", "Collector", "ImportProblem", "StoredDocument"),
+        "guarding": ("guarded", "unexpected"),
         "inspect_log": ("trace_from_inspect",),
         "inspect_log_archive": ("InspectLog", "InspectSample", "open_inspect_log"),
         "known_tools": ("KnownTool", "ToolTable", "tool_table", "tool_table_digest"),
@@ -230,7 +235,7 @@ __getattr__, __dir__ = lazy_face(
         ),
         "peeking": ("Outline", "peek"),
         "places": ("Misfit", "Place", "expect", "field", "optional"),
-        "readers": ("RecordCollector", "SessionCollector"),
+        "readers": ("RecordCollector", "SessionCollector", "with_loss"),
         "tool_completion": ("complete_tools",),
         "tool_inference": ("ToolShapes",),
         "trace_json": ("load_trace", "save_trace", "trace_from_document"),

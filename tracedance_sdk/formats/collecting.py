@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 from tracedance_sdk.errors import InvalidOption, TraceDanceError
 from tracedance_sdk.formats.archived import ArchiveNames
 from tracedance_sdk.formats.detection import forget_surveyed
+from tracedance_sdk.formats.guarding import unexpected
 from tracedance_sdk.formats.importing import (
     Collected,
     Collector,
@@ -226,5 +227,11 @@ def _guarded(reader: Collector, path: Path) -> Iterator[Trace | StoredDocument |
     except TraceDanceError as error:
         yield ImportProblem(str(path), str(error))
     except Exception as error:  # noqa: BLE001 - another package's code may fail in any way
-        reason = f"collector {reader.name!r} failed: {type(error).__name__}: {error}"
+        reason = f"collector {reader.name!r} failed: {_said(error)}"
         yield ImportProblem(str(path), reason)
+
+
+def _said(error: Exception) -> str:
+    if type(error).__name__ == "ValidationError":
+        return unexpected(error)
+    return f"{type(error).__name__}: {error}"

@@ -75,7 +75,7 @@ def trace_from_inspect(
         system_prompt=system_prompt,
         tools=read_tools(list(events.tools.values())),
         outcome=outcome_of(known, header),
-        source=Source(collector=COLLECTOR, uri=uri, native_id=fields.get("uuid") or name),
+        source=Source(collector=COLLECTOR, uri=uri, native_id=_uuid(fields) or name),
         started_at=fields.get("started_at") or events.first,
         ended_at=fields.get("completed_at") or events.last,
         metadata=_metadata(known, header, events),
@@ -94,11 +94,16 @@ def _events(fields: dict[str, Any], attachments: Attachments) -> Events:
 
 
 def _trace_id(fields: dict[str, Any], run: dict[str, Any], name: str) -> str:
-    own = fields.get("uuid")
-    if isinstance(own, str):
+    own = _uuid(fields)
+    if own is not None:
         return imported_trace_id(COLLECTOR, "", own)
     run_of = f"{run.get('run_id')}/{run.get('task_id')}"
     return imported_trace_id(COLLECTOR, run_of, name)
+
+
+def _uuid(fields: dict[str, Any]) -> str | None:
+    own = fields.get("uuid")
+    return own if isinstance(own, str) and own else None
 
 
 def _agent(run: dict[str, Any]) -> Agent:
@@ -109,6 +114,7 @@ def _agent(run: dict[str, Any]) -> Agent:
 
 def _metadata(fields: dict[str, Any], header: Mapping[str, Any], events: Events) -> dict[str, Json]:
     """Return what a log says beside the messages of one of its samples."""
+    told = _TOLD if _uuid(fields) is not None else _TOLD - {"uuid"}
     reference = {k: fields[k] for k in ("target", "choices") if fields.get(k) not in _NOTHING}
     found: dict[str, Json] = {
         "epoch": fields.get("epoch"),
@@ -116,7 +122,7 @@ def _metadata(fields: dict[str, Any], header: Mapping[str, Any], events: Events)
         "input": fields.get("input"),
         "sample_metadata": fields.get("metadata"),
         "reference": reference,
-        "sample": {k: v for k, v in fields.items() if k not in _TOLD and v not in _NOTHING},
+        "sample": {k: v for k, v in fields.items() if k not in told and v not in _NOTHING},
         "eval": _without_sample_ids(header.get("eval")),
         "events": events.others,
         "event_counts": dict(events.counts),

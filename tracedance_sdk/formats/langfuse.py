@@ -8,18 +8,19 @@ turn or call says (spans, scores, the trace's own record) is kept beside.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats.conversation_shapes import read_talk
+from tracedance_sdk.formats.guarding import guarded
 from tracedance_sdk.formats.importing import ImportProblem
 from tracedance_sdk.formats.langfuse_export import Export, Observation, exports_of
 from tracedance_sdk.formats.langfuse_generations import call_of, kept_of
 from tracedance_sdk.formats.langfuse_tools import ToolRun, is_tool_run, merge_tool_runs
 from tracedance_sdk.formats.model_calls import ModelCall, Thread, Threads
 from tracedance_sdk.formats.opening import Document
-from tracedance_sdk.formats.provider_logs import problem_of
+from tracedance_sdk.formats.places import Place
 from tracedance_sdk.trace import Json, Trace, imported_trace_id
 
 COLLECTOR: Final = "langfuse"
@@ -61,10 +62,8 @@ class _Story:
         ids = {id(thread): self._trace_id(index, thread) for index, thread in enumerate(threads)}
         for index, thread in enumerate(threads):
             parent = self._parent(thread, runs, ids)
-            try:
-                yield self._trace(thread, ids[id(thread)], is_first=index == 0, parent=parent)
-            except TraceDanceError as error:
-                yield problem_of(error, self._path, None)
+            told = partial(self._trace, thread, ids[id(thread)], is_first=index == 0, parent=parent)
+            yield from guarded(told, Place(str(self._path)), str(self._path))
 
     def _converse(self) -> None:
         for item in self._export.observations:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from tracedance_sdk.errors import InvalidOption, InvalidSpec, TraceDanceError, UnsupportedVersion
 from tracedance_sdk.formats.detection import Signature
+from tracedance_sdk.formats.guarding import guarded
 from tracedance_sdk.formats.importing import ImportProblem
 from tracedance_sdk.formats.mapping_paths import follow
 from tracedance_sdk.formats.mapping_reading import Teller, error_of
@@ -96,14 +97,12 @@ class MappingCollector:
                 yield found
                 continue
             record, place, line = found
-            teller = Teller(self._mapping, model=self._text("model", record))
-            try:
-                teller.run(record)
-                yield self._trace([record], teller, str(path), place)
-            except Misfit as misfit:
-                yield ImportProblem(str(path), str(place.located(misfit)), line)
-            except TraceDanceError as error:
-                yield ImportProblem(str(path), str(error), line)
+            yield from guarded(partial(self._run, record, place, path), place, str(path), line)
+
+    def _run(self, record: Json, place: Place, path: Path) -> Trace:
+        teller = Teller(self._mapping, model=self._text("model", record))
+        teller.run(record)
+        return self._trace([record], teller, str(path), place)
 
     def _sessions(self, path: Path) -> Iterator[Trace | ImportProblem]:
         tellers: dict[str, Teller] = {}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from tracedance_sdk.errors import TraceDanceError
+from tracedance_sdk.formats.guarding import guarded
 from tracedance_sdk.formats.importing import ImportProblem
 from tracedance_sdk.formats.model_calls import Thread, Threads
 from tracedance_sdk.formats.opening import Document
@@ -38,10 +40,7 @@ def told(
 ) -> Iterator[Trace | ImportProblem]:
     """Yield the trace of each conversation; one that cannot be is a problem."""
     for thread in threads.threads:
-        try:
-            yield trace_of(thread, str(path))
-        except TraceDanceError as error:
-            yield problem_of(error, path, None)
+        yield from guarded(partial(trace_of, thread, str(path)), Place(str(path)), str(path))
 
 
 def problem_of(error: TraceDanceError, path: Path, line: int | None) -> ImportProblem:

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats.detection import Signature, strength
+from tracedance_sdk.formats.guarding import guarded
 from tracedance_sdk.formats.importing import ImportProblem
 from tracedance_sdk.formats.opening import Document, documents
-from tracedance_sdk.formats.places import Misfit, Place
-from tracedance_sdk.trace import MAX_DEPTH, Json, Trace, assess, imported_trace_id, note
+from tracedance_sdk.formats.places import Place
+from tracedance_sdk.trace import MAX_DEPTH, MAX_NODES, Json, Trace, assess, imported_trace_id, note
 
 ReadRecord = Callable[[Json, Place, str], "Trace | Iterable[Trace | ImportProblem]"]
 """Maps one record: the parsed value, where it stands (for errors), and the file's path."""
@@ -55,7 +55,8 @@ class RecordCollector(_Signed):
     """Reads files whose every record is a run of its own.
 
     A record is a document, an item of a document that is a list, or a line. Records of one file
-    that give the same id are told apart by their order.
+    that give the same id are told apart by their order. One that makes its reader fail, in whatever
+    way, is a problem, and the others are read.
 
     Args:
         name: Of the format.
@@ -105,18 +106,16 @@ class RecordCollector(_Signed):
                 for index, item in enumerate(value):
                     yield from self._record(item, Place(where, f"$[{index}]"), path, document.line)
             else:
-                yield from self._record(value, Place(where), path, document.line)
+                lost = int(document.is_cut)
+                for found in self._record(value, Place(where), path, document.line):
+                    yield with_loss(found, lost) if isinstance(found, Trace) else found
 
     def _record(
         self, value: Json, place: Place, path: Path, line: int | None
     ) -> Iterator[Trace | ImportProblem]:
-        try:
-            found = self._read(value, place, str(path))
-            yield from (found,) if isinstance(found, Trace) else found
-        except Misfit as misfit:
-            yield ImportProblem(str(path), str(place.located(misfit)), line)
-        except TraceDanceError as error:
-            yield ImportProblem(str(path), str(error), line)
+        return guarded(
+            lambda: self._read(value, place, str(path)), place, path=str(path), line=line
+        )
 
 
 class SessionCollector(_Signed):
@@ -151,22 +150,23 @@ class SessionCollector(_Signed):
         """
         records: list[Document] = []
         lost = 0
-        for document in documents(path):
+        for document in documents(path, most_values=MAX_NODES):
             if isinstance(document, ImportProblem):
                 lost += 1
                 yield document
             else:
                 records.append(document)
         seen: Counter[str] = Counter()
-        for found in self._read(records, path):
+        place = Place(str(path))
+        for found in guarded(lambda: self._read(records, path), place, path=str(path)):
             if isinstance(found, ImportProblem):
                 yield found
             else:
-                yield _distinct(_with_loss(found, lost), seen)
+                yield _distinct(with_loss(found, lost), seen)
 
 
-def _with_loss(trace: Trace, lost: int) -> Trace:
-    """Return the trace with a note of the lines of its file that could not be read."""
+def with_loss(trace: Trace, lost: int) -> Trace:
+    """Return the trace with a note of so many of its records that could not be read."""
     if not lost:
         return trace
     return assess(trace, notes=[*trace.fidelity.notes, note("record_lost", count=lost)])

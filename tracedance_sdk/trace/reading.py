@@ -29,6 +29,17 @@ MAX_TRACE_DEPTH: Final = 250
 MAX_FILE_BYTES: Final = 1024**3
 """Largest single JSON document that is read, in bytes."""
 
+MAX_NODES: Final = 10_000_000
+"""Most values of one JSON document: what is short in a file may be large in memory."""
+
+_FREE_BYTES: Final = 4 * 1024**2
+"""Up to which size a document's values are not counted."""
+
+_MARKS: Final = b"{[,"
+"""Each value stands behind one, directly or behind its key."""
+
+_TEXT_OR_BETWEEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[^"]{1,1048576}+', re.DOTALL)
+_QUOTE: Final = ord('"')
 _DIGITS: Final = b"0123456789"
 _OUTLINE: Final = bytes(ord("0" if byte in _DIGITS else ".") for byte in range(256))
 _LONG_INTEGER: Final = re.compile(rb"(?:^|[ \t\r\n:,\[-])[0-9]{19}")
@@ -41,6 +52,7 @@ _WRITER_DEPTH: Final = 254
 _LARGE: Final = 64 * 1024
 """From how many bytes on a document is looked at piece by piece."""
 
+_BLOCK: Final = 1024**2
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -96,7 +108,8 @@ def parse_json(
         The value. Integers beyond 64 bits, NaN and infinities are type stubs in it.
 
     Raises:
-        InvalidJSON: Not UTF-8, not JSON, nested deeper than `max_depth`, or a duplicate key.
+        InvalidJSON: Not UTF-8, not JSON, nested deeper than `max_depth`, more than `MAX_NODES`
+            values, or a duplicate key.
     """
     return parse_text(data, where=where, unique_keys=unique_keys, max_depth=max_depth)[0]
 
@@ -120,6 +133,8 @@ def parse_text(
         (({'a': 1}, b'{"a":1}'), ({'a': 1}, None))
     """
     raw = _utf8(data, where)
+    if holds_too_many(raw):
+        raise InvalidJSON(f"{where}: more than {MAX_NODES:,} values")
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError:
@@ -134,6 +149,42 @@ def parse_text(
             return value if is_written is not None else _bounded(value, where, max_depth), None
     value = _parse_strict(raw, where, unique_keys=unique_keys, max_depth=max_depth)
     return _bounded(value, where, max_depth), None
+
+
+def holds_too_many(raw: bytes, *, most: int = MAX_NODES) -> bool:
+    """Whether a large JSON text holds more than so many values, told without making them.
+
+    Args:
+        raw: The text; one of up to 4 MiB holds few enough, whatever it is.
+        most: How many are few enough.
+    """
+    return len(raw) > _FREE_BYTES and count_marks(raw) >= most and count_values(raw, most) >= most
+
+
+def count_values(raw: bytes, most: int) -> int:
+    """Return how many values a JSON text holds, about; no more than `most` are counted."""
+    found = texts = 0
+    for match in _TEXT_OR_BETWEEN.finditer(raw):
+        if raw[match.start()] == _QUOTE:
+            texts += 1
+        else:
+            between = match.group()
+            empty = between.count(b"[]") + between.count(b"{}")
+            found += count_marks(between) - empty
+        if found >= most or texts >= 2 * most:
+            return most
+    return found
+
+
+def count_marks(raw: bytes) -> int:
+    """Return the most values that a JSON text may hold: marks inside texts are counted, too."""
+    if len(raw) <= _BLOCK:
+        return len(raw) - len(raw.translate(None, _MARKS))
+    count = 0
+    for start in range(0, len(raw), _BLOCK):
+        block = raw[start : start + _BLOCK]
+        count += len(block) - len(block.translate(None, _MARKS))
+    return count
 
 
 def parse_compact(text: str) -> Json | Unknown:

@@ -12,10 +12,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats.coding.claude_code_agents import (
     Main,
     Start,
@@ -43,8 +43,10 @@ from tracedance_sdk.formats.coding.claude_code_turns import (
     tell_entries,
 )
 from tracedance_sdk.formats.coding.lenient import time_at
+from tracedance_sdk.formats.guarding import guarded
 from tracedance_sdk.formats.importing import ImportProblem
 from tracedance_sdk.formats.opening import Document
+from tracedance_sdk.formats.places import Place
 from tracedance_sdk.trace import (
     Agent,
     Json,
@@ -195,11 +197,9 @@ class _Reading:
         """Yield a trace for each session of each branch."""
         strands = find_strands(self._thread, self._links, session=self._identity.session)
         for strand in strands.found:
-            try:
-                yield self._trace(strand)
-            except TraceDanceError as error:
-                line = self._thread.entries[strand.steps[0]].line
-                yield ImportProblem(str(self._path), str(error), line)
+            line = self._thread.entries[strand.steps[0]].line
+            told = partial(self._trace, strand)
+            yield from guarded(told, Place(str(self._path)), str(self._path), line)
         if left_out := strands.left_out:
             reason = f"{left_out} branches left out, which repeat more than can be held"
             yield ImportProblem(str(self._path), reason)

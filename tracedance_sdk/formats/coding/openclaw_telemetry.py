@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats.coding.lenient import (
     flag_at,
     number_at,
@@ -27,8 +27,10 @@ from tracedance_sdk.formats.coding.lenient import (
 )
 from tracedance_sdk.formats.coding.pi_messages import read_pi_message, settle
 from tracedance_sdk.formats.coding.session import Session, objects_of, session_trace_id
+from tracedance_sdk.formats.guarding import guarded
 from tracedance_sdk.formats.importing import ImportProblem
 from tracedance_sdk.formats.opening import Document
+from tracedance_sdk.formats.places import Place
 from tracedance_sdk.formats.transcript import read_arguments
 from tracedance_sdk.trace import UNKNOWN, Json, Trace, source_digest
 
@@ -56,15 +58,15 @@ def read_openclaw_telemetry(
     main = groups.get("", [])
     started = _started(main)
     for name, events in groups.items():
-        reading = _Reading(events)
         fields: dict[str, Any] = {"session_id": _key(main) or name}
         if name and main:
             trace_id = session_trace_id(COLLECTOR, None, main[0])
             fields["parent"] = {"trace_id": trace_id, "call_id": started.get(name)}
-        try:
-            yield reading.finish(_key(events), path, fields)
-        except TraceDanceError as error:
-            yield ImportProblem(str(path), str(error))
+        yield from guarded(partial(_told, events, path, fields), Place(str(path)), str(path))
+
+
+def _told(events: list[dict[str, Any]], path: Path, fields: dict[str, Any]) -> Trace:
+    return _Reading(events).finish(_key(events), path, fields)
 
 
 def _group(event: Mapping[str, Any]) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats.coding.lenient import (
     count_at,
     flag_at,
@@ -19,7 +19,9 @@ from tracedance_sdk.formats.coding.lenient import (
 )
 from tracedance_sdk.formats.coding.opencode_storage import Storage
 from tracedance_sdk.formats.coding.session import Session, session_trace_id
+from tracedance_sdk.formats.guarding import guarded
 from tracedance_sdk.formats.importing import ImportProblem
+from tracedance_sdk.formats.places import Place
 from tracedance_sdk.formats.transcript import media_part, reasoning_part, text_part
 from tracedance_sdk.trace import UNKNOWN, Json, Trace
 
@@ -45,10 +47,8 @@ def read_opencode(folder: Path, *, only: Path | None = None) -> Iterator[Trace |
     for file, _, session in found:
         if only is not None and file != only:
             continue
-        try:
-            yield _trace(storage, sessions, session, file)
-        except TraceDanceError as error:
-            yield ImportProblem(str(file), str(error))
+        read = partial(_trace, storage, sessions, session, file)
+        yield from guarded(read, Place(str(file)), str(file))
         yield from storage.take_problems()
     yield from storage.take_problems()
 

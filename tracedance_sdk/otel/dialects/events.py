@@ -12,7 +12,7 @@ from tracedance_sdk.otel.dialects.frameworks import result, result_call_id, resu
 from tracedance_sdk.otel.dialects.kinds import StepKind
 from tracedance_sdk.otel.dialects.places import heard, replied, text
 from tracedance_sdk.otel.dialects.spoken import messages_of
-from tracedance_sdk.otel.foreign import ForeignSpan, SpanEvent
+from tracedance_sdk.otel.foreign import ForeignSpan, SpanEvent, read_list
 from tracedance_sdk.trace import UNKNOWN, Json
 
 CHOICE: Final = "gen_ai.choice"
@@ -189,7 +189,7 @@ def _row_value(event: SpanEvent, side: str) -> Json:
 def _row_messages(event: SpanEvent, side: str, speaker: str) -> list[Message]:
     holder = event.attributes.get(side)
     found: list[Message] = []
-    for item in holder.get("messages", ()) if isinstance(holder, dict) else ():
+    for item in read_list(holder.get("messages")) if isinstance(holder, dict) else ():
         if not isinstance(item, dict):
             continue
         content = item.get("content")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from tracedance_sdk.errors import InvalidJSON, TraceDanceError
-from tracedance_sdk.formats import ImportProblem, documents, read_document, read_head
+from tracedance_sdk.formats import ImportProblem, documents, read_document, read_head, unexpected
 from tracedance_sdk.otel.foreign import ForeignLog, ForeignSpan
 from tracedance_sdk.otel.transport.jaeger import is_jaeger, jaeger_spans
 from tracedance_sdk.otel.transport.otlp_json import is_otlp, otlp_spans
@@ -80,6 +80,8 @@ def _readable(
         yield from spans_of_document(value, where=where)
     except TraceDanceError as error:
         yield ImportProblem(str(path), str(error), line)
+    except Exception as error:  # noqa: BLE001 - foreign spans may make a reader fail in any way
+        yield ImportProblem(str(path), f"{where}: {unexpected(error)}", line)
 
 
 def _binary(path: Path) -> Iterator[ForeignSpan | ForeignLog | ImportProblem]:
@@ -103,3 +105,5 @@ def _message(
                 yield from spans_of_document(parse_json(line, where=where), where=where)
     except InvalidJSON as error:
         yield ImportProblem(str(path), str(error))
+    except Exception as error:  # noqa: BLE001 - foreign spans may make a reader fail in any way
+        yield ImportProblem(str(path), f"{where}: {unexpected(error)}")
