@@ -8,7 +8,7 @@ from tests.docs.pages import code_names, page, section, table
 from tracedance_sdk.store import FAMILIES, VIEWS
 from tracedance_sdk.store.adding import FAMILY_BYTES
 from tracedance_sdk.store.columns import public
-from tracedance_sdk.store.indexing import LEAST_CHARACTERS, LEAST_SESSIONS
+from tracedance_sdk.store.indexing import LEAST_CHARACTERS, LEAST_MARKED, LEAST_SESSIONS
 
 
 def rows_of(text: str) -> dict[str, str]:
@@ -39,6 +39,6 @@ def test_every_family_is_in_the_table_with_the_columns_that_serve_it() -> None:
 def test_numbers_of_the_page_are_those_of_the_code() -> None:
     text = page("store.md")
     assert f"more than {FAMILY_BYTES // 1024**2} MB is not" in text
-    assert f"({LEAST_CHARACTERS} or more characters" in text
+    assert f"({LEAST_CHARACTERS} or more characters; {LEAST_MARKED} when it begins" in text
     assert LEAST_SESSIONS == 3
     assert "three or more sessions" in text

@@ -13,6 +13,7 @@ import pytest
 
 from tests.store.stored import agent, call, human, run
 from tracedance_sdk.store import FAMILIES, VIEWS, TraceStore
+from tracedance_sdk.store.signals import commands
 from tracedance_sdk.trace import Trace
 
 Turns = list[dict[str, Any]]
@@ -226,6 +227,35 @@ def test_equal_failures_end_with_a_change(tmp_path: Any, between: Turns, expecte
 def test_a_failing_call_that_changes_something_repeats_itself_all_the_same(tmp_path: Any) -> None:
     both = bash("sed -i s/a/b/ f && make", "error", **FAILS)
     assert only(tmp_path, "equal_failures_before", agent("", both, both, both)) == [2]
+
+
+DESTRUCTIVE = [
+    "rm -r data", "rm -rf data", "rm data -rf", "sudo rm -fR /x", "rm --recursive x", "rm *.log",
+    "find . -name x -delete", "find . | xargs -0 rm", "find . -exec rm {} ;", "git reset --hard",
+    "git -C a reset --hard HEAD~1", "git clean -fd", "git checkout -- .", "git checkout .",
+    "git checkout -f main", "git restore f", "git branch -D x", "git push --force origin main",
+    "git push -f", "git push origin +main", "git push origin :old", "git push --delete origin x",
+    "git push --force-with-lease", "git stash clear", "psql -c 'DROP TABLE users'",
+    "psql -c 'truncate users'", "mysql -e 'DELETE FROM users'", "mkfs.ext4 /dev/sda",
+    "dd if=x of=/dev/sda", "kubectl -n a delete pod b", "terraform destroy", "aws s3 rm s3://x",
+    "aws ec2 terminate-instances --ids i", "curl -X DELETE https://example.org/users",
+    "docker volume rm x", "docker compose down -v", "redis-cli FLUSHALL", "gh repo delete x",
+]  # fmt: skip
+HARMLESS = [
+    "rm notes.txt", "rm a && ls -r", "rm a; ls -rf", "rm a.txt b.txt", "git rm --cached f",
+    "git reset HEAD f", "git checkout main",
+    "git checkout -b x", "git push origin main", "git push -u origin main", "git stash",
+    "ls -rf", "docker ps", "kubectl get pods", "aws s3 ls", "curl https://example.org",
+    "git branch -d x", "npm install", "terraform plan", "dd --version", "format the text",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [*((text, True) for text in DESTRUCTIVE), *((text, False) for text in HARMLESS)],
+)
+def test_what_counts_as_destructive(command: str, expected: bool) -> None:
+    assert ("is_destructive" in commands().found(command)) is expected
 
 
 UNKNOWN_ARGUMENTS: dict[str, Any] = {"name": "Bash", "result": {"content": "x", "ok": False}}

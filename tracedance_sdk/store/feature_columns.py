@@ -113,7 +113,7 @@ OF_CALLS: Final = (
     _column("stages_all", "flag", "shell: stages or commits whatever is there", "A08"),
     _column("inspects_changes", "flag", "shell: git status or diff", "A08"),
     _column("inspected_since_change", "flag", "such a look since the last change", "A08"),
-    _column("is_destructive", "flag", "deletes, overwrites or resets", "A06"),
+    _column("is_destructive", "flag", "deletes, overwrites or resets for good; see below", "A06"),
     _column("publishes", "flag", "shell: pushes, deploys, publishes or posts", "A11 C05"),
     _column("runs_long", "flag", "shell: a server, a watcher or an interactive program", "A13"),
     _column("in_background", "flag", "shell: put into the background", "A13 F03"),

@@ -140,6 +140,28 @@ RESULTS: Final[Mapping[str, str]] = {
 }
 """What a result's text shows."""
 
+_WORDS: Final = r"([^\s|;&]+ )*"
+_DESTRUCTIVE: Final = (
+    rf"\brm {_WORDS}(-\w*[rRf]|--recursive|--force)|\brm [^\n|;&]*\*|\brmdir\b|"
+    rf"\bxargs {_WORDS}rm\b|\bfind .* (-delete|-exec rm)\b|\brmtree\b|\bshred\b|"
+    r"\b(rd|rmdir|del) /s\b|\bremove-item .*-(recurse|force)\b|"
+    rf"\bgit {_WORDS}(reset {_WORDS}--hard|clean\b|restore\b|branch {_WORDS}(?-i:-D)|"
+    rf"checkout {_WORDS}(-f\b|--force|-- |\.)|stash (drop|clear)|filter-branch|reflog expire|"
+    rf"update-ref -d|worktree remove {_WORDS}--force|"
+    rf"push {_WORDS}(-f\b|--force|--delete|--mirror|\+\w|:\w))|"
+    r"\bdrop (table|database|schema|collection|index|view|user)\b|\bdropdatabase\b|"
+    r"\btruncate (table )?\w|\bdelete from\b|\bdelete_?many\(|\bdropdb\b|\bflush(all|db)\b|"
+    rf"\bmkfs|\bdd {_WORDS}of=/dev/|\bdd if=|\bfdisk\b|\bparted\b|\bwipefs\b|"
+    r"\bdiskutil erase|\bformat [a-z]:|"
+    rf"\bkubectl {_WORDS}delete\b|\bhelm (uninstall|delete)\b|\bterraform {_WORDS}destroy\b|"
+    r"\bdocker (system|volume|image|container|network) (prune|rm)|"
+    rf"\bdocker[ -]compose down {_WORDS}(-v\b|--volumes)|\baws s3 r[mb]\b|"
+    rf"\baws \S+ (delete|terminate|purge)-\S+|\b(gcloud|az) {_WORDS}delete\b|"
+    rf"\bgsutil {_WORDS}r[mb]\b|\bgh (repo|release|secret|cache) delete\b|"
+    r"\bcurl .*(-X ?|--request[ =])'?\"?DELETE\b"
+)
+"""What cannot be taken back, or not easily: of many files, history, databases, disks, services."""
+
 COMMANDS: Final[Mapping[str, str]] = {
     "excludes_tests": r"--(deselect|ignore)[= ]|\s-k ['\"]?not |--exclude|-DskipTests|--no-tests",
     "installs": (
@@ -155,14 +177,7 @@ COMMANDS: Final[Mapping[str, str]] = {
         r"\bgit commit (\S+ )*(-\w*a\w*|--all)\b"
     ),
     "inspects_changes": r"\bgit( -C \S+| --no-pager)* (status|diff|show)\b",
-    "is_destructive": (
-        r"\brm (-\w+ )*-\w*[rf]|\brmdir\b|\bgit reset (\S+ )*--hard|\bgit clean\b|"
-        r"\bgit push (\S+ )*(-f\b|--force|--delete)|\bgit branch -D|\bgit checkout (-- |\.)|"
-        r"\bgit restore\b|\bgit stash (drop|clear)|\bdrop (table|database|schema|collection)\b|"
-        r"\btruncate (table )?\w|\bdelete from\b|\bmkfs|\bdd if=|\bshred\b|\bfind .* -delete\b|"
-        r"\bkubectl delete\b|\bterraform destroy\b|\bdocker (system|volume|image) (prune|rm)|"
-        r"\baws s3 r[mb]\b|\bdropdb\b|\bflushall\b|\bfdisk\b|\brmtree\b"
-    ),
+    "is_destructive": _DESTRUCTIVE,
     "publishes": (
         r"\bgit push\b|\b(npm|yarn|pnpm|cargo|poetry|uv|gem|twine) (publish|push|upload)\b|"
         r"\bdocker push\b|\bkubectl (apply|rollout|set)\b|\bterraform apply\b|"
