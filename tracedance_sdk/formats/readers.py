@@ -122,7 +122,8 @@ class SessionCollector(_Signed):
     """Reads files whose records together are one session or several.
 
     Lines that are not JSON become problems; what remains is read as if they were not there, and
-    the fidelity of every trace of the file says that records are lost.
+    the fidelity of every trace of the file says that records are lost. So it does where the reader
+    names a line whose record it cannot read, before the traces.
 
     Args:
         name: Of the format.
@@ -160,6 +161,7 @@ class SessionCollector(_Signed):
         place = Place(str(path))
         for found in guarded(lambda: self._read(records, path), place, path=str(path)):
             if isinstance(found, ImportProblem):
+                lost += found.line is not None
                 yield found
             else:
                 yield _distinct(with_loss(found, lost), seen)

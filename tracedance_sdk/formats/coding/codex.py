@@ -7,23 +7,24 @@ says the same. Each kind of record that is neither is kept under ``metadata["cod
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from tracedance_sdk.errors import TraceDanceError
+from tracedance_sdk.errors import TraceDanceError, shown
 from tracedance_sdk.formats.coding.codex_events import read_event
 from tracedance_sdk.formats.coding.codex_items import read_item, shortened, texts_of
 from tracedance_sdk.formats.coding.codex_log import CodexLog
 from tracedance_sdk.formats.coding.lenient import object_at, objects_at, rest, text_at, time_at
-from tracedance_sdk.formats.coding.session import is_unique, session_trace_id
+from tracedance_sdk.formats.coding.session import is_unique, objects_of, session_trace_id
 from tracedance_sdk.formats.importing import ImportProblem
 from tracedance_sdk.formats.opening import Document, documents
 from tracedance_sdk.trace import Json, Trace
 
 COLLECTOR: Final = "codex"
 
+_WITH_PAYLOAD: Final = frozenset({"response_item", "event_msg", "turn_context", "compacted"})
 _OF_HEADER: Final = (
     "id", "timestamp", "cwd", "cli_version", "instructions", "base_instructions", "git",
     "dynamic_tools",
@@ -40,15 +41,8 @@ def read_codex_session(found: list[Document], path: Path) -> Iterator[Trace | Im
     Source:
         openai/codex, codex-rs/protocol/src/{protocol,models}.rs.
     """
-    records: list[dict[str, Any]] = []
-    for document in found:
-        value = document.value
-        if isinstance(value, dict) and isinstance(value.get("items"), list):
-            records += [item for item in value["items"] if isinstance(item, dict)]
-        elif isinstance(value, dict):
-            records.append(value)
-        else:
-            yield ImportProblem(str(path), "expected an object", document.line)
+    records, problems = objects_of(_items(found), path, fault=_fault)
+    yield from problems
     if not records:
         return
     reading = _Reading(records)
@@ -56,6 +50,30 @@ def read_codex_session(found: list[Document], path: Path) -> Iterator[Trace | Im
         yield reading.finish(path)
     except TraceDanceError as error:
         yield ImportProblem(str(path), str(error))
+
+
+def _items(found: Iterable[Document]) -> Iterator[Document]:
+    """Yield the records of a file; those of a document that holds them as ``items`` one by one."""
+    for document in found:
+        value = document.value
+        if isinstance(value, dict) and isinstance(value.get("items"), list):
+            yield from (Document(item, document.line or 1) for item in value["items"])
+        else:
+            yield document
+
+
+def _fault(record: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with a record that has no content, or content of another type."""
+    kind = text_at(record, "type")
+    if kind is None and not {"role", "record_type"} & record.keys() and not _is_old_header(record):
+        return "a record without a type"
+    if "payload" in record or kind in _WITH_PAYLOAD:
+        payload = record.get("payload")
+        if not isinstance(payload, dict):
+            return f"the payload of a record is {shown(payload)}, not an object"
+        if kind == "response_item" and text_at(payload, "type") is None and "role" not in payload:
+            return "an item without a type"
+    return None
 
 
 class _Reading:

@@ -51,7 +51,7 @@ def read_openclaw_telemetry(
         path: The file.
     """
     groups: dict[str, list[dict[str, Any]]] = {}
-    records, problems = objects_of(documents, path)
+    records, problems = objects_of(documents, path, fault=_fault)
     yield from problems
     for event in records:
         groups.setdefault(_group(event), []).append(event)
@@ -67,6 +67,10 @@ def read_openclaw_telemetry(
 
 def _told(events: list[dict[str, Any]], path: Path, fields: dict[str, Any]) -> Trace:
     return _Reading(events).finish(_key(events), path, fields)
+
+
+def _fault(event: Mapping[str, Any]) -> str | None:
+    return "an event without a type" if text_at(event, "type") is None else None
 
 
 def _group(event: Mapping[str, Any]) -> str:

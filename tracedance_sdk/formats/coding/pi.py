@@ -52,7 +52,7 @@ def read_pi_session(documents: list[Document], path: Path) -> Iterator[Trace | I
     Source:
         pi-mono, packages/coding-agent/docs/session.md.
     """
-    records, problems = objects_of(documents, path)
+    records, problems = objects_of(documents, path, fault=_fault)
     yield from problems
     if not records:
         return
@@ -81,8 +81,24 @@ def _link(record: Mapping[str, Any]) -> Link:
         names=tuple(names),
         parent=text_at(record, "parentId"),
         is_root="parentId" in record and record["parentId"] is None,
-        is_spoken=text_at(record, "type") in _SPOKEN,
+        is_spoken=text_at(record, "type") in _SPOKEN and _fault(record) is None,
     )
+
+
+def _fault(record: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with a record of the conversation that says nothing."""
+    kind = text_at(record, "type")
+    if kind is None:
+        return "a record without a type"
+    if kind == "message":
+        message = record.get("message")
+        said = text_at(message, "role") if isinstance(message, dict) else None
+        return "a message without a role" if said is None else None
+    if kind == "custom_message" and "content" not in record:
+        return "a message without content"
+    if kind in ("compaction", "branch_summary") and not isinstance(record.get("summary"), str):
+        return "a summary without text"
+    return None
 
 
 def _is_openclaw(records: list[dict[str, Any]], path: Path) -> bool:
@@ -115,7 +131,9 @@ class _Reading:
         kind = record.get("type")
         stored_at = time_at(record, "timestamp")
         extra = rest(record, "type", "message", "timestamp")
-        if kind == "message":
+        if _fault(record) is not None:
+            self.log.keep(record)
+        elif kind == "message":
             message = object_at(record, "message")
             known = read_pi_message(
                 self.log, message, stored_at=stored_at, settings=self.settings, extra=extra

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -164,14 +164,27 @@ def session_trace_id(
 
 
 def objects_of(
-    documents: Iterable[Document], path: Path
+    documents: Iterable[Document],
+    path: Path,
+    *,
+    fault: Callable[[Mapping[str, Any]], str | None] | None = None,
 ) -> tuple[list[dict[str, Any]], list[ImportProblem]]:
-    """Return the records of a file that are objects, and a problem for each that is none."""
+    """Return the records of a file that are objects, and a problem for each that is none.
+
+    Args:
+        documents: The file's.
+        path: The file.
+        fault: Says what is wrong with an object that is none of the format's; it is a problem and
+            among the records both, so that it is kept.
+    """
     records: list[dict[str, Any]] = []
     problems: list[ImportProblem] = []
     for document in documents:
         if isinstance(document.value, dict):
             records.append(document.value)
+            reason = None if fault is None else fault(document.value)
+            if reason is not None:
+                problems.append(ImportProblem(str(path), reason, document.line))
         else:
             problems.append(ImportProblem(str(path), "expected an object", document.line))
     return records, problems
