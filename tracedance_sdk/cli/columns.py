@@ -25,7 +25,7 @@ def print_columns(
 
     Args:
         console: Where to; nothing is wider than it, as far as numbers allow.
-        titles: One for each column.
+        titles: One for each column, safe or not.
         rows: Their texts, safe or not.
         numbers: Places of the columns that are set to the right and never shortened.
         gap: Cells between columns.
@@ -70,6 +70,7 @@ def print_records(
 
     from tracedance_sdk.report import in_one_line
 
+    titles = [in_one_line(title) for title in titles]
     width = max((cell_len(title) for title in titles), default=0)
     for number, row in enumerate(rows):
         if number:
@@ -83,7 +84,7 @@ def print_records(
 def _lines(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
     from tracedance_sdk.report import in_one_line
 
-    return [tuple(titles), *(tuple(in_one_line(cell) for cell in row) for row in rows)]
+    return [tuple(in_one_line(cell) for cell in row) for row in (titles, *rows)]
 
 
 def _widths(lines: Sequence[Sequence[str]], most: Mapping[int, int]) -> list[int]:

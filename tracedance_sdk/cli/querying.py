@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from tracedance_sdk.cli.counts import count
+from tracedance_sdk.cli.query_output import cell_text, csv_line, json_line
 
 if TYPE_CHECKING:
     from tracedance_sdk.store import Selection
@@ -35,12 +35,12 @@ def sql(store: Path, query: str, *, form: str | None) -> int:
     """
     from tracedance_sdk.store import TraceStore
 
-    found = TraceStore.open(store).select(query)
+    found = TraceStore.open(store).select(query, apart=True)
     if form == "json":
         for row in found.dicts():
-            click.echo(_json(row))
+            click.echo(json_line(row))
     elif form == "csv":
-        click.echo(_csv(found), nl=False)
+        _print_csv(found)
     else:
         _print(found)
     return 0
@@ -67,18 +67,15 @@ def _print(found: Selection) -> None:
 
 
 def _cell(value: Any) -> str:
-    return "" if value is None else str(value)[:_CELL]
+    return cell_text(value)[:_CELL]
 
 
-def _json(row: dict[str, Any]) -> str:
-    import orjson
+def _print_csv(found: Selection) -> None:
+    """Print CSV: as it is to a file or pipe, with escapes to a terminal, which would obey it."""
+    from tracedance_sdk.report import visible
 
-    return orjson.dumps(row, default=str).decode()
-
-
-def _csv(found: Selection) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(found.columns)
-    writer.writerows(found.rows)
-    return out.getvalue()
+    to_terminal = sys.stdout.isatty()
+    for row in (found.columns, *found.rows):
+        cells = [cell_text(value) for value in row]
+        line = csv_line(visible(cell) if to_terminal else cell for cell in cells)
+        click.echo(line, color=True)

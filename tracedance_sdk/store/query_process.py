@@ -6,6 +6,7 @@ single value is one piece, however large the value.
 
 from __future__ import annotations
 
+import signal
 import time
 from contextlib import suppress
 from multiprocessing import get_context
@@ -69,6 +70,7 @@ def _received(receiver: Connection, sql: str, limits: Limits) -> Selection:
 
 def _answer(sender: Connection, path: Path, sql: str, limits: Limits) -> None:
     """Run in the new process: answer in pieces, then say the names of the columns."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked is told, and ends this process
     duck(), arrow()
     _limit_memory((limits.memory_mb + 2 * limits.answer_mb << 20) + _ROOM_BYTES)
     with suppress(BrokenPipeError):
