@@ -64,6 +64,7 @@ class FaultyCollector:
 
 READERS = (LineCollector(), FolderCollector())
 UNKNOWN = "no collector recognises this file"
+HINT = "tracedance import reads it with --mapping FILE, or --from NAME"
 NO_TEXT = "not UTF-8 text (UTF-16, UTF-32 or binary); save it as UTF-8"
 
 
@@ -152,11 +153,13 @@ def test_an_unknown_file_is_a_problem_where_it_was_named(tmp_path: Path) -> None
         pytest.param(b'{\n "a": ]', "not JSON: Expecting value (line 2, column 7)", id="not JSON"),
         pytest.param(b"[" * 5000, "nested deeper than 240 levels", id="deep"),
         pytest.param(b"[" * 300 + b"]" * 300, "nested deeper than 240 levels", id="deep and whole"),
-        pytest.param(b'{"a": 1}', "JSON, but of no shape that they know", id="JSON"),
-        pytest.param(b'\n{"a": 1}\n{"b": 2}\n', "JSON, but of no shape that they know", id="lines"),
+        pytest.param(b'{"a": 1}', f"JSON, but of no shape that they know; {HINT}", id="JSON"),
+        pytest.param(
+            b'\n{"a": 1}\n{"b": 2}\n', f"JSON, but of no shape that they know; {HINT}", id="lines"
+        ),
         pytest.param(
             b'{"a": "' + b"x" * 9_000_000 + b'"}',
-            "nothing that they know in its first 8,388,608 bytes",
+            f"nothing that they know in its first 8,388,608 bytes; {HINT}",
             id="long",
         ),
     ],

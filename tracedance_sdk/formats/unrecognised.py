@@ -7,6 +7,7 @@ from typing import Final
 from tracedance_sdk.errors import InvalidJSON
 from tracedance_sdk.trace import parse_json
 
+_HINT: Final = "tracedance import reads it with --mapping FILE, or --from NAME"
 _BYTE_ORDER_MARKS: Final = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 
 
@@ -29,13 +30,13 @@ def why_unrecognised(head: bytes, *, is_whole: bool) -> str:
     if head.startswith(_BYTE_ORDER_MARKS) or b"\0" in head:
         return "not UTF-8 text (UTF-16, UTF-32 or binary); save it as UTF-8"
     if not is_whole:
-        return f"nothing that they know{where}"
+        return f"nothing that they know{where}; {_HINT}"
     try:
         parse_json(head, where="")
     except InvalidJSON as error:
         if not _starts_with_json_line(head):
             return str(error).removeprefix(": ")
-    return "JSON, but of no shape that they know"
+    return f"JSON, but of no shape that they know; {_HINT}"
 
 
 def _starts_with_json_line(head: bytes) -> bool:
