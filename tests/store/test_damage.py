@@ -256,3 +256,33 @@ def test_a_damaged_partition_does_not_keep_others_from_being_read(tmp_path: Path
     assert next(reader).id == "t0"
     with pytest.raises(StoreError, match="is damaged"):
         next(reader)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="platform: no /proc")
+def test_names_of_data_files_are_safe_before_a_manifest_names_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    sync, link, replace = os.fsync, os.link, os.replace
+
+    def fsync(descriptor: int) -> None:
+        done.append(f"sync {Path(f'/proc/self/fd/{descriptor}').readlink().name}")
+        sync(descriptor)
+
+    def named(source: Path, target: Path) -> None:
+        done.append("manifest")
+        link(source, target)
+
+    def placed(source: Path, target: Path) -> None:
+        done.append("file")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "link", named)
+    monkeypatch.setattr(os, "replace", placed)
+    store = TraceStore.create(tmp_path / "made", tools="recorded")
+    assert {"sync made", f"sync {tmp_path.name}"} <= set(done)
+    store.add([run("one")])
+    last = done.index("manifest")
+    assert done.index("sync parts") > max(n for n, what in enumerate(done) if what == "file")
+    assert done.index("sync parts") < last < len(done) - 1 - done[::-1].index("sync made")

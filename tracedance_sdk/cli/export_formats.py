@@ -86,6 +86,9 @@ def write_lines(path: Path, lines: Iterable[bytes], *, force: bool = False) -> N
             os.link(draft, path)
     except FileExistsError:
         raise InvalidOption(f"{str(path)!r} is there already; --force replaces it") from None
+    except TraceDanceError:
+        # From the source of the lines.
+        raise
     except OSError as error:
         raise UnreadableFile(f"{str(path)!r} cannot be written: {error.strerror}") from None
     finally:

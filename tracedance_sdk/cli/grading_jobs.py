@@ -147,7 +147,9 @@ def _grade_store(tools: GradingTools, source: TraceSource) -> SourceGrades:
     graded, n_left_out = [], 0
     try:
         for trace in stored_traces(source.path, where=tools.plan.where):
-            if trace.parent is not None and not tools.plan.has_sub_agents:
+            if isinstance(trace, TraceDanceError):
+                graded.append(not_graded(source.path, None, str(trace)))
+            elif trace.parent is not None and not tools.plan.has_sub_agents:
                 n_left_out += 1
             else:
                 found = _graded(source.path, trace, trace.id, tools)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tracedance_sdk.errors import StoreError
     from tracedance_sdk.store import ToolLimit
     from tracedance_sdk.trace import Trace
 
@@ -22,8 +23,10 @@ def stored_traces(
     trace_id: str | None = None,
     where: str | None = None,
     tools: ToolLimit = "inferred",
-) -> Iterator[Trace]:
+) -> Iterator[Trace | StoreError]:
     """Yield traces of a store, one at a time; those not wanted are not read.
+
+    For a partition that is damaged there is one error, and the others are read all the same.
 
     Args:
         folder: The store's.
@@ -32,7 +35,7 @@ def stored_traces(
         tools: The weakest origin of definitions that are added.
 
     Raises:
-        StoreError: No store there, or a damaged one; or several traces that are meant.
+        StoreError: No store there, or one that cannot be searched; or several traces are meant.
         InvalidQuery: The condition is refused.
     """
     from tracedance_sdk.errors import StoreError
@@ -48,4 +51,4 @@ def stored_traces(
         if len(ids) > 1:
             raise StoreError(ambiguous(trace_id, ids, is_prefix=meant[0].rank == PREFIX))
         conditions.append("trace_id = '" + ids[0].replace("'", "''") + "'")
-    yield from store.traces(" AND ".join(conditions) or None)
+    yield from store.readable(" AND ".join(conditions) or None)

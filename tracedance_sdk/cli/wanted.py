@@ -45,6 +45,7 @@ def wanted_traces(sources: tuple[Path, ...], wanted: Wanted, missed: Missed) -> 
     """
     from tracedance_sdk.cli.sources import collect_traces
     from tracedance_sdk.cli.stores import is_store, stored_traces
+    from tracedance_sdk.errors import TraceDanceError
 
     if wanted.trace_id is not None and wanted.where is None:
         found = collect_traces(sources, trace_id=wanted.trace_id, tools=wanted.tools)
@@ -52,7 +53,11 @@ def wanted_traces(sources: tuple[Path, ...], wanted: Wanted, missed: Missed) -> 
         return
     for path in sources:
         if wanted.where is not None or is_store(path):
-            yield from stored_traces(path, **wanted._asdict())
+            for item in stored_traces(path, **wanted._asdict()):
+                if isinstance(item, TraceDanceError):
+                    _say(str(item), missed)
+                else:
+                    yield item
         else:
             yield from _read(collect_traces([path]), missed)
 
@@ -61,7 +66,11 @@ def _read(found: Iterable[Collected], missed: Missed) -> Iterator[Trace]:
     for item in found:
         if item.trace is not None:
             yield item.trace
-            continue
-        missed.number += 1
-        if missed.number <= _MOST_PROBLEMS:
-            complain(str(item.problem))
+        else:
+            _say(str(item.problem), missed)
+
+
+def _say(problem: str, missed: Missed) -> None:
+    missed.number += 1
+    if missed.number <= _MOST_PROBLEMS:
+        complain(problem)

@@ -27,7 +27,7 @@ from tracedance_sdk.store.key_index import KeyIndex, Known
 from tracedance_sdk.store.listing import DataFile, SourceSummary, data_files, summaries
 from tracedance_sdk.store.manifest import Manifest
 from tracedance_sdk.store.meaning import MOST_NAMED, NATIVE, PREFIX, WHOLE, Meant, ambiguous
-from tracedance_sdk.store.moving import merged_shapes, read_traces
+from tracedance_sdk.store.moving import live_rows, merged_shapes, read_traces
 from tracedance_sdk.store.partitions import read_shapes
 from tracedance_sdk.store.queries import Selection, asks_features, run_select
 from tracedance_sdk.store.query_process import run_apart
@@ -145,12 +145,20 @@ class TraceStore:
             for _, trace in read_traces(self._folder, partition):
                 yield self._completed(trace, manifest)
 
-    def readable(self) -> Iterator[Trace | StoreError]:
+    def readable(self, where: str | None = None) -> Iterator[Trace | StoreError]:
         """Yield every trace that can be read, and one error for each partition that cannot.
 
         Iteration over the store stops at what is damaged; this goes on with what follows it.
+
+        Args:
+            where: See `traces`; to find the traces that it holds for, the tables must be whole.
+
+        Raises:
+            InvalidQuery: The condition is refused.
+            StoreError: The traces that it holds for cannot be found.
         """
         manifest = self._present()
+        wanted = None if where is None else self._rows(where, manifest)
         shapes: dict[str, ToolShapes] = {}
         errors: dict[str, StoreError] = {}
         for partition in manifest.partitions if self._tools == "inferred" else ():
@@ -160,13 +168,14 @@ class TraceStore:
                 errors[partition.name] = error
         merged = merged_shapes(shapes.values())
         for partition in manifest.partitions:
+            rows = live_rows(partition) if wanted is None else wanted.get(partition.name, ())
             count = 0
             try:
-                for _, trace in read_traces(self._folder, partition):
+                for _, trace in read_traces(self._folder, partition, rows) if rows else ():
                     count += 1
                     yield self._complete(trace, merged)
             except StoreError as error:
-                rest = f"{partition.live - count} of its {partition.live} traces were not read"
+                rest = f"{len(rows) - count} of its {partition.live} traces were not read"
                 errors[partition.name] = StoreError(f"{error}; {rest}")
             if partition.name in errors:
                 yield errors[partition.name]
@@ -271,19 +280,24 @@ class TraceStore:
             yield from self
             return
         manifest = self._present()
+        wanted = self._rows(where, manifest)
+        for partition in manifest.partitions:
+            found = wanted.get(partition.name, ())
+            for _, trace in read_traces(self._folder, partition, found) if found else ():
+                yield self._completed(trace, manifest)
+
+    def _rows(self, where: str, manifest: Manifest) -> dict[str, list[int]]:
+        """Return the rows that a condition holds for, by partition and in ascending order."""
         # A condition that closes the bracket is one SELECT still, and can read nothing else.
         sql = f"SELECT trace_id FROM traces WHERE ({where}\n)"  # noqa: S608 - as just said
         rows = run_select(self._folder, manifest, sql, limits=Limits(most_rows=manifest.live)).rows
-        wanted: dict[str, list[int]] = {}
+        wanted: dict[str, set[int]] = {}
         with self._index.at(manifest):
             for (trace_id,) in rows:
                 known = self._index.find(trace_id)
                 if known is not None:
-                    wanted.setdefault(known.spot.partition, []).append(known.spot.row)
-        for partition in manifest.partitions:
-            found = sorted(set(wanted.get(partition.name, ())))
-            for _, trace in read_traces(self._folder, partition, found) if found else ():
-                yield self._completed(trace, manifest)
+                    wanted.setdefault(known.spot.partition, set()).add(known.spot.row)
+        return {name: sorted(rows) for name, rows in wanted.items()}
 
     def select(
         self,
