@@ -42,20 +42,21 @@ Options:
   -h, --help  Show this message and exit.
 
 Verbs:
-  compact   Merge a store's small files and clear away old ones.
-  demo      Record four runs of a demo task and grade them.
-  evaluate  Grade traces against tasks.
-  export    Write traces in other people's formats.
-  import    Bring traces of other systems into a store.
-  index     Derive a store's features for SQL.
-  init      Draft a task from one good run.
-  ls        List what a store holds.
-  prune     Remove what is old from a journal or a store.
-  recover   Write the traces of a journal, torn or not.
-  rm        Take traces out of a store.
-  show      Show one trace turn by turn.
-  sql       Ask a store in SQL.
-  verify    Check that a journal is as it was written.
+  compact    Merge a store's small files and clear away old ones.
+  demo       Record four runs of a demo task and grade them.
+  evaluate   Grade traces against tasks.
+  export     Write traces in other people's formats.
+  import     Bring traces of other systems into a store.
+  index      Derive a store's features for SQL.
+  init       Draft a task from one good run.
+  ls         List what a store holds.
+  next-turn  Let a model take the next turn of recorded runs.
+  prune      Remove what is old from a journal or a store.
+  recover    Write the traces of a journal, torn or not.
+  rm         Take traces out of a store.
+  show       Show one trace turn by turn.
+  sql        Ask a store in SQL.
+  verify     Check that a journal is as it was written.
 
   Exit codes:
     0  every trace passed

@@ -14,7 +14,7 @@ Exit codes:
   0  every reply is an answer, and passed where --spec was given
   1  at least one answer failed or is critical by --spec
   2  wrong use, or no context that could be sent
-  3  no failure, but a reply is missing, a check undecided, or a source unreadable
+  3  no failure, but a reply is missing, a check undecided, or a source unread
 """
 _INTERRUPTED: Final = 130
 
@@ -37,7 +37,10 @@ _INTERRUPTED: Final = 130
 @click.option("--turn", type=click.IntRange(min=0), metavar="N", help="Take the turn with index N.")
 @click.option("--before-call", metavar="NAME", help="Take each turn that calls this tool.")
 @click.option(
-    "--trace", "trace_id", metavar="ID", help="Only the trace whose id starts so, or is so."
+    "--trace",
+    "trace_id",
+    metavar="ID",
+    help="Only this trace: its id, the beginning of it, or its id at the source.",
 )
 @click.option("--where", metavar="SQL", help="Of a store: only traces for which this holds.")
 @click.option(
