@@ -220,16 +220,28 @@ class RunReader:
             return False
         return len({self._run.around[node.key].top for node in self._run.nodes}) > 1
 
+    def _missing(self) -> int:
+        """Return how many spans, the run's own or in the midst of it, are named and not at hand."""
+        run = self._run
+        if run.enclosing is not None:
+            return 0
+        tops = {run.around[node.key].top for node in run.nodes}
+        parents = {node.parent for node in run.nodes if node.key in tops}
+        return len(parents - {None})
+
     def _notes(self, *, silent: int) -> list[Note]:
         course = self._course
-        steps = [node.facts for node in (self._run.root, *self._run.nodes) if node and node.facts]
+        nodes = [node for node in (self._run.root, *self._run.nodes) if node]
+        steps = [node.facts for node in nodes if node.facts]
+        circles = sum(node.was_in_circle for node in nodes)
         redacted = course.redacted + sum(facts.redacted for facts in steps)
         unread = [f"{key}" for facts in steps for key in facts.unread]
         notes: list[Note] = []
         for kind, count in (
             ("content_off", silent + redacted),
             ("boundary_guessed", course.rewritten + self._is_gathered()),
-            ("record_lost", course.unclaimed),
+            ("record_lost", course.unclaimed + self._missing()),
+            ("record_altered", circles),
         ):
             if count:
                 notes.append(note(kind, count=count))

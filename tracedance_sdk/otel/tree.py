@@ -53,6 +53,7 @@ class Node(NamedTuple):
             conventions' names, decoded.
         error: Status description of a failure; None when it did not fail.
         facts: What else is known of another program's span; None for one of ours.
+        was_in_circle: Its parent was one of those below it, and was taken away.
     """
 
     key: Key
@@ -63,6 +64,7 @@ class Node(NamedTuple):
     attributes: Attributes
     error: str | None
     facts: NodeFacts | None = None
+    was_in_circle: bool = False
 
     @property
     def is_run(self) -> bool:
@@ -271,7 +273,7 @@ def _cut_circles(nodes: dict[Key, Node]) -> None:
         if here is not None and here in path:
             circle = [nodes[item] for item, place in path.items() if place >= path[here]]
             first = min(circle, key=lambda node: (node.start_ns, node.key))
-            nodes[first.key] = first._replace(parent=None)
+            nodes[first.key] = first._replace(parent=None, was_in_circle=True)
         done.update(path)
 
 
@@ -315,7 +317,7 @@ def _home(
         return above.run
     trace_id = node.key[0]
     top = nodes[places[node.key].top]
-    is_lost = top.parent is not None or top is node
+    is_lost = top.parent is not None or top is node or top.was_in_circle
     if trace_id in alone and (is_lost or node.facts is None):
         return alone[trace_id]
     return (top.parent or top.key) if node.facts is None else (trace_id, _NO_SPAN)

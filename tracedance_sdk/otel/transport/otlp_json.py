@@ -6,6 +6,7 @@ Keys may be camelCase or snake_case, ids hex or base64, enums numbers or names. 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -36,6 +37,11 @@ _SPAN_GROUPS: Final = (
     "instrumentationLibrarySpans",
     "instrumentation_library_spans",
 )
+_TIMES: Final = (
+    ("startTimeUnixNano", "start_time_unix_nano"),
+    ("endTimeUnixNano", "end_time_unix_nano"),
+)
+_NO_TIME: Final[tuple[Json, ...]] = (None, "", 0, "0")
 _LOG_GROUPS: Final = ("scopeLogs", "scope_logs")
 
 
@@ -48,28 +54,52 @@ def is_otlp(value: Json) -> bool:
     return bool(keys & {*SPAN_ROOTS, *LOG_ROOTS, *METRIC_ROOTS})
 
 
-def otlp_spans(document: dict[str, Any]) -> Iterator[ForeignSpan | ForeignLog]:
-    """Yield the spans and log records of a document; metrics say nothing of a run."""
+def has_spans(value: Json) -> bool:
+    """Whether a document is one of OTLP's that should hold spans or log records."""
+    if not isinstance(value, dict):
+        return False
+    holder = {**value, **read_object(value.get("trace"))}
+    return bool(holder.keys() & {*SPAN_ROOTS, *LOG_ROOTS})
+
+
+def otlp_spans(
+    document: dict[str, Any], faults: Counter[str] | None = None
+) -> Iterator[ForeignSpan | ForeignLog]:
+    """Yield the spans and log records of a document; metrics say nothing of a run.
+
+    Args:
+        document: It.
+        faults: Takes what is wrong in it, with how often: what is none of them, and unreadable
+            times, which stand among the span's attributes as they are.
+    """
+    faults = Counter() if faults is None else faults
     document = {**document, **read_object(document.get("trace"))}
-    for entry in _entries(document, SPAN_ROOTS):
+    for entry in _entries(document, SPAN_ROOTS, faults):
         resource = read_attributes(read_object(entry.get("resource")).get("attributes"))
-        for group in _entries(entry, _SPAN_GROUPS):
+        for group in _entries(entry, _SPAN_GROUPS, faults):
             scope = _scope(group)
-            for span in _entries(group, ("spans",)):
-                yield _span(span, scope, resource)
-    for entry in _entries(document, LOG_ROOTS):
+            for span in _entries(group, ("spans",), faults):
+                yield _span(span, scope, resource, faults)
+    for entry in _entries(document, LOG_ROOTS, faults):
         resource = read_attributes(read_object(entry.get("resource")).get("attributes"))
-        for group in _entries(entry, _LOG_GROUPS):
+        for group in _entries(entry, _LOG_GROUPS, faults):
             name, _ = _scope(group)
-            for log in _entries(group, ("logRecords", "log_records")):
+            for log in _entries(group, ("logRecords", "log_records"), faults):
                 yield _log(log, name, resource)
 
 
-def _entries(holder: dict[str, Any], keys: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+def _entries(
+    holder: dict[str, Any], keys: tuple[str, ...], faults: Counter[str]
+) -> Iterator[dict[str, Any]]:
     for key in keys:
-        for item in read_list(holder.get(key)):
+        value = holder.get(key)
+        if value is not None and not isinstance(value, list):
+            faults[f"{key}: not a list"] += 1
+        for item in read_list(value):
             if isinstance(item, dict):
                 yield item
+            else:
+                faults[f"{key}: an item that is no object"] += 1
 
 
 def _scope(group: dict[str, Any]) -> tuple[str, str]:
@@ -84,22 +114,32 @@ def _get(holder: dict[str, Any], camel: str, snake: str) -> Json:
     return holder[camel] if camel in holder else holder.get(snake)
 
 
-def _span(span: dict[str, Any], scope: tuple[str, str], resource: dict[str, Json]) -> ForeignSpan:
+def _span(
+    span: dict[str, Any], scope: tuple[str, str], resource: dict[str, Json], faults: Counter[str]
+) -> ForeignSpan:
     status = read_object(span.get("status"))
-    end = read_ns(_get(span, "endTimeUnixNano", "end_time_unix_nano"))
+    attributes = read_attributes(span.get("attributes"))
+    times = []
+    for camel, snake in _TIMES:
+        raw = _get(span, camel, snake)
+        times.append(read_ns(raw))
+        if not times[-1] and raw not in _NO_TIME:
+            faults[f"{camel}: not a time"] += 1
+            attributes = {**attributes, f"unreadable.{camel}": raw}
+    start, end = times
     return ForeignSpan(
         read_text(span.get("name")),
         read_id(_get(span, "traceId", "trace_id"), TRACE_BYTES),
         read_id(_get(span, "spanId", "span_id"), SPAN_BYTES),
         read_id(_get(span, "parentSpanId", "parent_span_id"), SPAN_BYTES) or None,
         read_kind(span.get("kind")),
-        read_ns(_get(span, "startTimeUnixNano", "start_time_unix_nano")),
+        start,
         end or None,
-        read_attributes(span.get("attributes")),
+        attributes,
         has_failed(status.get("code")),
         read_text(status.get("message")),
-        tuple(_event(item) for item in _entries(span, ("events",))),
-        tuple(_link(item) for item in _entries(span, ("links",))),
+        tuple(_event(item) for item in _entries(span, ("events",), faults)),
+        tuple(_link(item) for item in _entries(span, ("links",), faults)),
         *scope,
         resource,
     )

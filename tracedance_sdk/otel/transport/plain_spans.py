@@ -7,6 +7,7 @@ and ``attributes`` such as CloudWatch (ADOT) exports give.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -64,8 +65,14 @@ def span_objects(value: Json) -> Iterator[dict[str, Any]]:
                 yield from (item for item in read_list(items) if is_span(item))
 
 
-def plain_span(span: dict[str, Any]) -> ForeignSpan:
-    """Return a span object in our shape."""
+def plain_span(span: dict[str, Any], faults: Counter[str] | None = None) -> ForeignSpan:
+    """Return a span object in our shape.
+
+    Args:
+        span: It.
+        faults: Takes what is wrong in it: times that cannot be read, which stand among the
+            attributes as they are.
+    """
     context = _context(span)
     holder = {**context, **span}
     status = span.get("status")
@@ -73,16 +80,25 @@ def plain_span(span: dict[str, Any]) -> ForeignSpan:
     scope = next((s for key in _SCOPES if isinstance(s := span.get(key), dict)), {})
     listed = span.get("events") if "events" in span else span.get("span_events")
     resource = read_object(span.get("resource"))
-    end = read_time(_first(span, _ENDS))
+    attributes = _attributes(span)
+    times = []
+    for keys in (_STARTS, _ENDS):
+        raw = _first(span, keys)
+        times.append(read_time(raw))
+        if not times[-1] and raw not in (None, 0):
+            attributes = {**attributes, f"unreadable.{keys[0]}": raw}
+            if faults is not None:
+                faults[f"{keys[0]}: not a time"] += 1
+    start, end = times
     return ForeignSpan(
         read_text(span.get("name")),
         read_id(_first(holder, _TRACE_IDS), TRACE_BYTES),
         read_id(_first(holder, _SPAN_IDS), SPAN_BYTES),
         _parent(span),
         read_kind(span.get("kind")),
-        read_time(_first(span, _STARTS)),
+        start,
         end or None,
-        _attributes(span),
+        attributes,
         has_failed(code),
         message,
         tuple(_event(item) for item in read_list(listed) if isinstance(item, dict)),
