@@ -314,3 +314,19 @@ def test_rows_whose_messages_are_no_list_are_none(tmp_path: Path) -> None:
     traces, problems = read(file, named_collector("otlp"))
     assert len(traces) == 1
     assert problems == []
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+@pytest.mark.parametrize("key", ["messages", "role"])
+def test_a_key_named_twice_is_a_problem_and_the_last_one_counts(
+    tmp_path: Path, name: str, key: str
+) -> None:
+    file = tmp_path / name
+    text = '{"messages": [{"role": "user", "content": "say \\": \\""}]}'
+    file.write_text(text + "\n")
+    assert read(file, named_collector("openai_chat"))[1] == []
+    file.write_text(text.replace(f'"{key}"', f'"{key}": [], "{key}"') + "\n")
+    traces, problems = read(file, named_collector("openai_chat"))
+    assert [len(trace.turns) for trace in traces] == [1]
+    assert len(problems) == 1
+    assert f"the key '{key}' stands twice in one object" in problems[0].reason

@@ -22,6 +22,7 @@ from tracedance_sdk.trace import (
     count_marks,
     count_values,
     parse_json,
+    parse_telling_repeats,
     parse_text,
 )
 
@@ -41,8 +42,9 @@ _SEPARATOR: Final = b"\x1e"
 
 _SPACE: Final = b" \t\r\n\v\f" + _SEPARATOR
 
-_Parse = Callable[..., tuple[Json, bytes | None]]
-"""Returns a document's value, and its bytes where they are wanted; see `parse_text`."""
+_Parse = Callable[..., tuple[Json, bytes | None, str | None]]
+"""Returns a document's value, its bytes where they are wanted, and what is wrong with it all the
+same."""
 
 
 class Document(NamedTuple):
@@ -113,7 +115,8 @@ def documents(
 
     Args:
         path: A file, plain or packed by gzip or zstd.
-        unique_keys: Refuse an object that names a key twice; see `parse_json`.
+        unique_keys: Refuse an object that names a key twice; else that is a problem beside the
+            document, in which the last one counts.
         max_depth: Deepest nesting that is read; see `parse_json`.
         keep_text: Give each document's bytes with it, where they are as the fast writer's.
         most_values: For those who hold all lines at once: how many values they may have together,
@@ -132,8 +135,7 @@ def documents(
         InvalidJSON: A file of one document that is not JSON.
         MissingDependency: Packed by zstd, and its package is not installed.
     """
-    read = parse_text if keep_text else _parse
-    parse = partial(read, unique_keys=unique_keys, max_depth=max_depth)
+    parse = partial(_parse, unique_keys=unique_keys, max_depth=max_depth, keep_text=keep_text)
     data = None if is_named_for_lines(path) else _single_document(path)
     if data is None:
         yield from _line_documents(path, parse, most_values)
@@ -142,7 +144,7 @@ def documents(
         yield from _sequence(data, parse, str(path))
         return
     try:
-        value, text = parse(data, where=str(path))
+        value, text, repeated = parse(data, where=str(path))
     except InvalidJSON:
         first, *further = _taken_apart(data, parse, str(path), None) or (None,)
         if first is None:
@@ -150,13 +152,20 @@ def documents(
         yield first
         yield from further
         return
+    if repeated:
+        yield ImportProblem(str(path), repeated)
     yield Document(value, None, text)
 
 
 def _parse(
-    data: bytes, *, where: str, unique_keys: bool, max_depth: int
-) -> tuple[Json, bytes | None]:
-    return parse_json(data, where=where, unique_keys=unique_keys, max_depth=max_depth), None
+    data: bytes, *, where: str, unique_keys: bool, max_depth: int, keep_text: bool
+) -> tuple[Json, bytes | None, str | None]:
+    if unique_keys or keep_text:
+        read = partial(parse_text, unique_keys=unique_keys, max_depth=max_depth)
+        value, text = read(data, where=where)
+        return value, text if keep_text else None, None
+    value, repeated = parse_telling_repeats(data, where=where, max_depth=max_depth)
+    return value, None, repeated
 
 
 def is_named_for_lines(path: str | os.PathLike[str]) -> bool:
@@ -261,11 +270,13 @@ def _of_line(
         yield ImportProblem(path, f"{where}: {_too_long()}", number)
     else:
         try:
-            value, text = parse(line.data.rstrip(b"\r\n"), where=where)
+            value, text, repeated = parse(line.data.rstrip(b"\r\n"), where=where)
         except InvalidJSON as error:
             problem = ImportProblem(path, str(error), number)
             yield from _taken_apart(line.data, parse, path, number) or (problem,)
         else:
+            if repeated:
+                yield ImportProblem(path, repeated, number)
             yield Document(value, number, text)
 
 
@@ -302,7 +313,7 @@ def _whole_items(
 def _piece(piece: Piece, parse: _Parse, path: str, first: int) -> Document | ImportProblem:
     number = first + piece.line
     try:
-        value, written = parse(piece.text, where=f"{path}:{number}")
+        value, written, _ = parse(piece.text, where=f"{path}:{number}")
     except InvalidJSON as error:
         reason = f"{error}, in what starts at character {piece.start + 1:,}"
         return ImportProblem(path, reason, number)

@@ -44,6 +44,9 @@ _DIGITS: Final = b"0123456789"
 _OUTLINE: Final = bytes(ord("0" if byte in _DIGITS else ".") for byte in range(256))
 _LONG_INTEGER: Final = re.compile(rb"(?:^|[ \t\r\n:,\[-])[0-9]{19}")
 _KEY_END: Final = re.compile(rb'"[ \t\r\n]*:')
+_KEY_END_OUTSIDE: Final = re.compile(rb'(?<!\\)"[ \t\r\n]*:')
+"""The same but for quotes inside texts, which agents' logs are full of."""
+
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _CONSTANTS: Final = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}
 _WRITER_DEPTH: Final = 254
@@ -132,6 +135,37 @@ def parse_text(
         >>> parse_text(b'{"a":1}\n', where="text"), parse_text(b'{"a": 1}', where="text")
         (({'a': 1}, b'{"a":1}'), ({'a': 1}, None))
     """
+    value, raw, is_written = _read(data, where, unique_keys=unique_keys, max_depth=max_depth)
+    return value, raw.rstrip() if is_written else None
+
+
+def parse_telling_repeats(
+    data: bytes | str, *, where: str, max_depth: int = MAX_DEPTH
+) -> tuple[Json, str | None]:
+    """Parse one JSON document, and say so where an object names a key twice: the last one counts.
+
+    Args:
+        data: As for `parse_json`, which raises the same errors.
+        where: What the document is, for messages.
+        max_depth: Most lists and objects within one another.
+
+    Returns:
+        The value, and what `parse_json` would say to the first repeated key; None without any.
+    """
+    value, raw, is_written = _read(data, where, unique_keys=False, max_depth=max_depth)
+    if is_written or not _may_repeat_keys(value, raw, _KEY_END_OUTSIDE):
+        return value, None
+    try:
+        _parse_strict(raw, where, unique_keys=True, max_depth=max_depth)
+    except InvalidJSON as error:
+        return value, str(error) if error.problems else None
+    return value, None
+
+
+def _read(
+    data: bytes | str, where: str, *, unique_keys: bool, max_depth: int
+) -> tuple[Json, bytes, bool]:
+    """Return the value, the text as UTF-8, and whether that is the value's compact JSON."""
     raw = _utf8(data, where)
     if holds_too_many(raw):
         raise InvalidJSON(f"{where}: more than {MAX_NODES:,} values")
@@ -143,12 +177,13 @@ def parse_text(
         is_written = _is_written(value, raw, max_depth)
         if is_written:
             # As in files of the fast writer: reading has lost nothing.
-            return value, raw.rstrip()
+            return value, raw, True
         is_unique = not unique_keys or not _may_repeat_keys(value, raw)
         if is_unique and _keeps_numbers(value, raw):
-            return value if is_written is not None else _bounded(value, where, max_depth), None
+            kept = value if is_written is not None else _bounded(value, where, max_depth)
+            return kept, raw, False
     value = _parse_strict(raw, where, unique_keys=unique_keys, max_depth=max_depth)
-    return _bounded(value, where, max_depth), None
+    return _bounded(value, where, max_depth), raw, False
 
 
 def holds_too_many(raw: bytes, *, most: int = MAX_NODES) -> bool:
@@ -260,7 +295,7 @@ def _holds_long_integer(raw: bytes) -> bool:
     return False
 
 
-def _may_repeat_keys(value: Json, raw: bytes) -> bool:
+def _may_repeat_keys(value: Json, raw: bytes, ends: re.Pattern[bytes] = _KEY_END) -> bool:
     """Whether the text may name a key twice: it has more colons after a quote than we have keys."""
     keys, pending = 0, [value]
     while pending:
@@ -270,7 +305,7 @@ def _may_repeat_keys(value: Json, raw: bytes) -> bool:
             pending.extend(item.values())
         elif isinstance(item, list):
             pending.extend(item)
-    return keys != sum(1 for _ in _KEY_END.finditer(raw))
+    return keys != sum(1 for _ in ends.finditer(raw))
 
 
 def _utf8(data: bytes | str, where: str) -> bytes:
