@@ -128,3 +128,16 @@ def test_of_openclaws_telemetry(tmp_path: Path, bad: Any) -> None:
     assert [problem.line for problem in problems] == [2]
     assert trace.metadata
     assert bad in [item["record"] for item in trace.metadata["openclaw"]["records"]]
+
+
+@pytest.mark.parametrize(
+    "bad", [{}, {"type": "item.completed"}, {"type": "item.started", "item": 5}]
+)
+def test_of_codex_exec(tmp_path: Path, bad: Any) -> None:
+    said = {"id": "i", "type": "agent_message", "text": "hi"}
+    first = {"type": "thread.started", "thread_id": "t"}
+    last = {"type": "item.completed", "item": said}
+    (trace,), problems = read(tmp_path, "codex_exec", [first, bad, last])
+    assert [turn.text for turn in trace.turns] == ["hi"]
+    assert trace.fidelity.count("record_lost") == 1
+    assert [problem.line for problem in problems] == [2]

@@ -5,7 +5,7 @@ The prompt is not among them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from tracedance_sdk.formats.coding.lenient import (
     rest,
     text_at,
 )
+from tracedance_sdk.formats.coding.session import objects_of
 from tracedance_sdk.formats.importing import ImportProblem
 from tracedance_sdk.formats.opening import Document
 from tracedance_sdk.formats.transcript import reasoning_part, text_part
@@ -45,15 +46,8 @@ def read_codex_exec(found: list[Document], path: Path) -> Iterator[Trace | Impor
         found: The file's events; or one document that holds them as ``events``.
         path: The file.
     """
-    events: list[dict[str, Any]] = []
-    for document in found:
-        value = document.value
-        if isinstance(value, dict) and isinstance(value.get("events"), list):
-            events += [event for event in value["events"] if isinstance(event, dict)]
-        elif isinstance(value, dict):
-            events.append(value)
-        else:
-            yield ImportProblem(str(path), "expected an object", document.line)
+    events, problems = objects_of(_events(found), path, fault=_fault)
+    yield from problems
     if not events:
         return
     log = CodexLog()
@@ -66,6 +60,25 @@ def read_codex_exec(found: list[Document], path: Path) -> Iterator[Trace | Impor
         )
     except TraceDanceError as error:
         yield ImportProblem(str(path), str(error))
+
+
+def _events(found: Iterable[Document]) -> Iterator[Document]:
+    """Yield the events of a file; those of a document that holds them one by one."""
+    for document in found:
+        value = document.value
+        if isinstance(value, dict) and isinstance(value.get("events"), list):
+            yield from (Document(event, document.line or 1) for event in value["events"])
+        else:
+            yield document
+
+
+def _fault(event: Mapping[str, Any]) -> str | None:
+    kind = text_at(event, "type")
+    if kind is None:
+        return "an event without a type"
+    if kind.startswith("item.") and not isinstance(event.get("item"), dict):
+        return "an event without its item"
+    return None
 
 
 def _read(log: CodexLog, event: Mapping[str, Any]) -> None:
