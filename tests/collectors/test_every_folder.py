@@ -40,11 +40,11 @@ class Row(NamedTuple):
 
 FOLDERS = {
     "agent-data-protocol": Row(10, 10, 98, 93, 3, 10, (5, 5, 0, 0), 0),
-    "agent-sessions-fixtures": Row(34, 40, 66, 59, 8, 33, (0, 16, 9, 8), 0),
+    "agent-sessions-fixtures": Row(34, 40, 66, 59, 8, 29, (0, 16, 9, 8), 0),
     "agentdojo-runs": Row(2328, 2328, 8773, 8732, 588, 2294, (0, 2126, 1, 163), 0),
     "agentrx": Row(101, 119, 630, 630, 29, 119, (0, 77, 0, 42), 0),
     "atif-fixtures": Row(1, 4, 2, 1, 0, 4, (1, 0, 0, 3), 0),
-    "claude-code-log": Row(54, 135, 544, 519, 54, 75, (0, 60, 2, 34), 14),
+    "claude-code-log": Row(54, 135, 544, 519, 54, 74, (0, 60, 2, 34), 14),
     "entire-cli-sessions": Row(45, 52, 1307, 1306, 62, 49, (0, 52, 0, 0), 0),
     "inspect-logs": Row(58, 61, 153, 152, 18, 60, (17, 1, 0, 42), 1),
     "langfuse-framework-traces": Row(7, 8, 10, 9, 0, 8, (5, 0, 1, 2), 7),
@@ -53,7 +53,7 @@ FOLDERS = {
     "openclaw-telemetry": Row(1, 4, 14, 14, 0, 4, (0, 0, 0, 0), 0),
     "openhands-swebench": Row(44, 44, 871, 829, 200, 44, (40, 4, 0, 0), 0),
     "otel-spans": Row(30, 50, 35, 31, 3, 47, (13, 3, 4, 25), 4),
-    "pi-mono-sessions": Row(1, 1, 391, 391, 19, 1, (0, 1, 0, 0), 0),
+    "pi-mono-sessions": Row(1, 1, 391, 373, 19, 1, (0, 1, 0, 0), 0),
     "reflexion": Row(585, 4063, 4105, 4105, 0, 1115, (0, 0, 1115, 0), 0),
     "swe-agent-demos": Row(10, 10, 95, 95, 9, 10, (9, 1, 0, 0), 0),
     "swe-agent-verified": Row(98, 98, 3116, 3116, 83, 98, (98, 0, 0, 0), 0),
