@@ -216,13 +216,14 @@ def test_line_numbers_count_skipped_lines(tmp_path: Path) -> None:
 
 
 BOMB = """
-import gzip, resource, sys
+import sys
 from pathlib import Path
+from tests.support.peak_memory import peak_kib
 from tracedance_sdk.formats import collect_paths
 path = Path(sys.argv[1])
-gap = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+gap = peak_kib()
 print([str(item.problem) for item in collect_paths([path])][0][-40:])
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - gap) // 1024)
+print((peak_kib() - gap) // 1024)
 """
 
 

@@ -193,9 +193,10 @@ def test_a_line_of_a_gigabyte_costs_no_gigabyte(tmp_path: Path) -> None:
         stream.seek(0, os.SEEK_END)
         stream.write(b'"\n[3]\n')
     code = (
-        "import resource, sys; from tracedance_sdk.formats import documents\n"
+        "import sys; from tests.support.peak_memory import peak_kib\n"
+        "from tracedance_sdk.formats import documents\n"
         "found = list(documents(sys.argv[1]))\n"
-        "print(len(found), found[2].value, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        "print(len(found), found[2].value, peak_kib())"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code, path], capture_output=True, text=True, check=True

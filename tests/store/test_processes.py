@@ -102,7 +102,8 @@ def test_importers_beside_one_another_all_succeed(tmp_path: Path) -> None:
 
 
 MEASURE = """
-import json, resource, sys
+import json, sys
+from tests.support.peak_memory import peak_kib
 from tracedance_sdk.store import TraceStore, adding
 from tests.store.importer import runs
 from tracedance_sdk.trace import Text, Trace, Turn
@@ -117,13 +118,13 @@ def big(count):
 
 store = TraceStore.create(sys.argv[1])
 store.add(big(200))
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak_kib()
 store.add(big(int(sys.argv[2])))
-print(json.dumps([before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss]))
+print(json.dumps([before, peak_kib()]))
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="platform: no resource module")
+@pytest.mark.skipif(sys.platform == "win32", reason="platform: no /proc")
 def test_adding_takes_no_more_memory_for_more_traces(tmp_path: Path) -> None:
     growth = {}
     for count in (400, 800, 1600):
