@@ -125,14 +125,13 @@ print(json.dumps([before, peak_kib()]))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="platform: no /proc")
-def test_adding_takes_no_more_memory_for_more_traces(tmp_path: Path) -> None:
+def test_adding_keeps_no_traces_in_memory(tmp_path: Path) -> None:
     growth = {}
-    for count in (400, 800, 1600):
+    for count in (400, 3200):
         command = [sys.executable, "-c", MEASURE, str(tmp_path / str(count)), str(count)]
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         output = subprocess.run(command, capture_output=True, check=True, env=environment).stdout
         before, after = json.loads(output)
         growth[count] = (after - before) / 1024
-    # 1,600 traces are some 45 MB, in parts of 2 MB.
-    assert growth[1600] < growth[400] + 20, growth
-    assert growth[1600] < 40, growth
+    # 2,800 further traces are 90 MB of text; what is kept of each is some 3 KB.
+    assert growth[3200] < growth[400] + 45, growth
