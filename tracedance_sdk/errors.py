@@ -5,7 +5,7 @@ Each leaf is also the nearest builtin exception, so ``except ValueError`` keeps 
     TraceDanceError
     ├── InvalidJSON          (ValueError)    bytes that are not JSON we accept
     ├── InvalidTrace         (ValueError)    a trace that breaks the model
-    ├── InvalidSpec          (ValueError)    a task specification that breaks the schema
+    ├── InvalidSpec          (ValueError)    a task specification or rubric that breaks the schema
     ├── InvalidOption        (ValueError)    an argument or command-line option out of range
     ├── InvalidJudgement     (ValueError)    a judge's reply that cannot be used
     ├── Unsendable           (ValueError)    a context that a model's API cannot express
@@ -70,7 +70,7 @@ class InvalidTrace(TraceDanceError, ValueError):
 
 
 class InvalidSpec(TraceDanceError, ValueError):
-    """A task specification with problems, each as ``what @ $.path``."""
+    """A task specification, or a rubric, with problems, each as ``what @ $.path``."""
 
 
 class InvalidOption(TraceDanceError, ValueError):

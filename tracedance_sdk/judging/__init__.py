@@ -11,11 +11,18 @@ from tracedance_sdk._lazy import lazy_face
 
 if TYPE_CHECKING:
     from tracedance_sdk.judging.heuristic import HeuristicJudge
+    from tracedance_sdk.judging.identity import JudgeIdentity
     from tracedance_sdk.judging.recorded import RecordedJudge, save_judgements
+    from tracedance_sdk.judging.rubric import Rubric, load_rubric, packaged_rubrics, parse_rubric
 
 __all__ = [
     "HeuristicJudge",
+    "JudgeIdentity",
     "RecordedJudge",
+    "Rubric",
+    "load_rubric",
+    "packaged_rubrics",
+    "parse_rubric",
     "save_judgements",
 ]
 
@@ -23,6 +30,8 @@ __getattr__, __dir__ = lazy_face(
     __name__,
     {
         "heuristic": ("HeuristicJudge",),
+        "identity": ("JudgeIdentity",),
         "recorded": ("RecordedJudge", "save_judgements"),
+        "rubric": ("Rubric", "load_rubric", "packaged_rubrics", "parse_rubric"),
     },
 )
