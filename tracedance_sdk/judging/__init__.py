@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING
 from tracedance_sdk._lazy import lazy_face
 
 if TYPE_CHECKING:
+    from tracedance_sdk.judging.condensing import ABOUT_CONDENSED, MOST_CHARACTERS, condensed
     from tracedance_sdk.judging.heuristic import HeuristicJudge
     from tracedance_sdk.judging.identity import JudgeIdentity
     from tracedance_sdk.judging.recorded import RecordedJudge, save_judgements
     from tracedance_sdk.judging.rubric import Rubric, load_rubric, packaged_rubrics, parse_rubric
 
 __all__ = [
+    "ABOUT_CONDENSED",
+    "MOST_CHARACTERS",
     "HeuristicJudge",
     "JudgeIdentity",
     "RecordedJudge",
     "Rubric",
+    "condensed",
     "load_rubric",
     "packaged_rubrics",
     "parse_rubric",
@@ -29,6 +33,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_face(
     __name__,
     {
+        "condensing": ("ABOUT_CONDENSED", "MOST_CHARACTERS", "condensed"),
         "heuristic": ("HeuristicJudge",),
         "identity": ("JudgeIdentity",),
         "recorded": ("RecordedJudge", "save_judgements"),
