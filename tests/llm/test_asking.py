@@ -18,6 +18,7 @@ from tests.support.scripted_models import APIS, Answer, ScriptedModels, saying, 
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.llm import (
     Asker,
+    Budget,
     Context,
     Limits,
     Price,
@@ -87,7 +88,7 @@ def test_a_limit_on_cost_ends_when_it_is_spent() -> None:
 
 
 def test_calls_under_way_count_towards_the_limit_on_cost() -> None:
-    spending = Spending(Limits(max_cost_usd=1.0), PRICE)
+    spending = Spending(Budget(Limits(max_cost_usd=1.0)), PRICE)
     assert spending.expected(400) == pytest.approx(0.1)
     assert spending.start(0.1) is None
     spending.finish(Usage(cost_usd=0.2), 0.1)
@@ -96,6 +97,22 @@ def test_calls_under_way_count_towards_the_limit_on_cost() -> None:
     spending.finish(None, 0.2)
     assert spending.start(0.2) is None
     assert (spending.sent, spending.unpriced) == (6, 1)
+
+
+def test_several_models_spend_from_one_budget() -> None:
+    budget = Budget(Limits(max_calls=3, max_cost_usd=1.0))
+    cheap, dear = Spending(budget, PRICE), Spending(budget, PRICE)
+    assert [cheap.start(), dear.start(0.3)] == [None, None]
+    dear.finish(Usage(cost_usd=0.9), 0.3)
+    assert cheap.start(0.2) is None
+    barred = [spending.start() for spending in (cheap, dear)]
+    assert [str(missing) for missing in barred] == [
+        "not_asked: the limit of 3 calls was reached"
+    ] * 2
+    assert (cheap.sent, dear.sent, budget.sent, budget.cost_usd) == (2, 1, 3, 0.9)
+    assert budget.reserved_usd == pytest.approx(0.2)
+    with pytest.raises(InvalidOption, match="either limits or a budget"):
+        Asker(chat_model("openai:local@http://127.0.0.1:1/v1"), limits=Limits(), budget=budget)
 
 
 def test_even_the_first_calls_stay_near_the_limit_on_cost() -> None:

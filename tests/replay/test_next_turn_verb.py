@@ -241,7 +241,7 @@ LOCAL = "openai:x@http://127.0.0.1:9/v1"
         (("--model", LOCAL, "--turn", "99"), "left out: no turn of the model's there (1)"),
         (("--model", LOCAL, "--turn", "0"), "left out: no turn of the model's there (1)"),
         (("--model", LOCAL, "--before-call", "fly"), "left out: no call of that tool (1)"),
-        (("--model", LOCAL, "--max-cost", "1"), "the price of this model is not known"),
+        (("--model", LOCAL, "--max-cost", "1"), "x@http://127.0.0.1:9/v1 is not known"),
         (("--model", LOCAL, "--as-recorded", "--temperature", "1"), "either --as-recorded"),
         (("--model", LOCAL, "--spec", "nowhere.yaml"), "nowhere.yaml"),
         (("--model", LOCAL, "--prices", "nowhere.yaml"), "nowhere.yaml"),

@@ -11,10 +11,10 @@ import click
 
 from tracedance_sdk.cli.complaints import complain
 from tracedance_sdk.cli.counts import count
+from tracedance_sdk.cli.wanted import Wanted, wanted_options
 
 if TYPE_CHECKING:
     from tracedance_sdk.cli.export_formats import Export
-    from tracedance_sdk.store import ToolLimit
 
 _EXIT_CODES: Final = """\b
 Exit codes:
@@ -36,29 +36,14 @@ _MOST_PROBLEMS: Final = 20
     metavar="PATH",
     help="The file; compressed when its name ends in .gz. - is standard output.",
 )
-@click.option(
-    "--trace",
-    "trace_id",
-    metavar="ID",
-    help="Only this trace: its id, the beginning of it, or its id at the source.",
-)
-@click.option("--where", metavar="SQL", help="Of a store: only traces for which this holds.")
-@click.option(
-    "--tools",
-    type=click.Choice(("recorded", "known", "inferred")),
-    default="recorded",
-    show_default=True,
-    help="Of a store: the weakest origin of tool definitions.",
-)
+@wanted_options(tools="recorded")
 @click.option("--force", is_flag=True, help="Replace the file when it is there.")
 def export(
     sources: tuple[Path, ...],
     *,
     form: str,
     out: Path,
-    trace_id: str | None,
-    where: str | None,
-    tools: ToolLimit,
+    wanted: Wanted,
     force: bool,
 ) -> int:
     """Write traces in another format, one JSON document a line.
@@ -67,14 +52,14 @@ def export(
     format has no place for is counted and said.
     """
     from tracedance_sdk.cli.export_formats import Export, write_lines
-    from tracedance_sdk.cli.wanted import Missed, Wanted, wanted_traces
+    from tracedance_sdk.cli.wanted import Missed, wanted_traces
     from tracedance_sdk.errors import InvalidOption
 
     to_console = str(out) == "-"
     if not to_console and out.exists() and not force:
         raise InvalidOption(f"{str(out)!r} is there already; --force replaces it")
     work, missed = Export(form), Missed()
-    lines = work.lines(wanted_traces(sources, Wanted(where, trace_id, tools), missed))
+    lines = work.lines(wanted_traces(sources, wanted, missed))
     first = next(lines, None)
     if first is None:
         for line in work.problems[:_MOST_PROBLEMS]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
 from tracedance_sdk.cli.complaints import complain
+from tracedance_sdk.cli.model_options import MODEL_NAMES, ModelOptions, model_options
+from tracedance_sdk.cli.wanted import Wanted, wanted_options
 
 _EXIT_CODES: Final = """\b
 Exit codes:
@@ -25,7 +27,7 @@ _INTERRUPTED: Final = 130
     "--model",
     required=True,
     metavar="M",
-    help="provider:model[@base_url] (openai, openai-responses, anthropic), or recorded:DIR.",
+    help=MODEL_NAMES,
 )
 @click.option(
     "--out",
@@ -36,20 +38,7 @@ _INTERRUPTED: Final = 130
 )
 @click.option("--turn", type=click.IntRange(min=0), metavar="N", help="Take the turn with index N.")
 @click.option("--before-call", metavar="NAME", help="Take each turn that calls this tool.")
-@click.option(
-    "--trace",
-    "trace_id",
-    metavar="ID",
-    help="Only this trace: its id, the beginning of it, or its id at the source.",
-)
-@click.option("--where", metavar="SQL", help="Of a store: only traces for which this holds.")
-@click.option(
-    "--tools",
-    type=click.Choice(("recorded", "known", "inferred")),
-    default="inferred",
-    show_default=True,
-    help="The weakest origin of tool definitions.",
-)
+@wanted_options(tools="inferred")
 @click.option(
     "--samples",
     type=click.IntRange(min=1),
@@ -77,51 +66,15 @@ _INTERRUPTED: Final = 130
     metavar="TEXT",
     help="Put this before contexts that begin with the assistant, where the API takes none such.",
 )
-@click.option(
-    "--cache",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Where replies are kept; by default beside --out, as DIR.replies.",
-)
-@click.option("--max-calls", type=click.IntRange(min=1), metavar="N", help="Send at most N calls.")
-@click.option(
-    "--max-cost",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="USD",
-    help="Start no call once this is spent.",
-)
-@click.option(
-    "--prices", type=click.Path(path_type=Path), metavar="FILE", help="Prices of one's own (YAML)."
-)
-@click.option(
-    "--concurrency",
-    type=click.IntRange(min=1, max=256),
-    default=8,
-    show_default=True,
-    metavar="N",
-    help="Calls at a time.",
-)
-@click.option(
-    "--timeout",
-    "timeout_s",
-    type=click.FloatRange(min=0, min_open=True),
-    default=600,
-    show_default=True,
-    metavar="SECONDS",
-    help="For one try.",
-)
-@click.option(
-    "--retries",
-    type=click.IntRange(min=0, max=10),
-    default=2,
-    show_default=True,
-    metavar="N",
-    help="Further tries after what may pass.",
-)
-@click.option("--offline", is_flag=True, help="Refuse every model that is not on this machine.")
+@model_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
 def next_turn_command(
-    sources: tuple[Path, ...], *, trace_id: str | None, where: str | None, **options: object
+    sources: tuple[Path, ...],
+    *,
+    wanted: Wanted,
+    calls: ModelOptions,
+    as_json: bool,
+    **options: Any,
 ) -> int:
     """Let a model take the next turn of recorded runs; nothing it asks for is carried out.
 
@@ -131,11 +84,9 @@ def next_turn_command(
     """
     from tracedance_sdk.cli.next_turn_jobs import NextTurnPlan, run_plan
     from tracedance_sdk.cli.next_turn_output import print_outcome
-    from tracedance_sdk.cli.wanted import Missed, Wanted, wanted_traces
+    from tracedance_sdk.cli.wanted import Missed, wanted_traces
 
-    as_json = bool(options.pop("as_json"))
-    plan = NextTurnPlan(**options)  # type: ignore[arg-type]  # click has checked them
-    missed, wanted = Missed(), Wanted(where, trace_id, plan.tools)
+    plan, missed = NextTurnPlan(tools=wanted.tools, calls=calls, **options), Missed()
     try:
         outcome = run_plan(plan, wanted_traces(sources, wanted, missed))
     except KeyboardInterrupt:

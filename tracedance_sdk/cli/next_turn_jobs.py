@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from tracedance_sdk.cli.model_options import ModelOptions, OpenedModel, opened_models
+from tracedance_sdk.cli.model_spending import asking_progress, spent, versions
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.grading import (
     ResultRow,
@@ -19,18 +18,7 @@ from tracedance_sdk.grading import (
     exit_code,
     load_spec,
 )
-from tracedance_sdk.llm import (
-    Asker,
-    Endpoint,
-    Limits,
-    Price,
-    ProviderModel,
-    RecordedModel,
-    ReplyCache,
-    Settings,
-    chat_model,
-    price_table,
-)
+from tracedance_sdk.llm import Settings
 from tracedance_sdk.replay import (
     GRADER,
     Cut,
@@ -65,14 +53,7 @@ class NextTurnPlan(NamedTuple):
     temperature: float | None = None
     as_recorded: bool = False
     opening: str | None = None
-    cache: Path | None = None
-    max_calls: int | None = None
-    max_cost: float | None = None
-    prices: Path | None = None
-    concurrency: int = 8
-    timeout_s: float = 600
-    retries: int = 2
-    offline: bool = False
+    calls: ModelOptions = ModelOptions()
 
     @property
     def sampling(self) -> Sampling:
@@ -103,8 +84,7 @@ class Outcome(NamedTuple):
 class _Tools(NamedTuple):
     """A plan, with what it names opened."""
 
-    model: ProviderModel | RecordedModel
-    asker: Asker
+    opened: OpenedModel
     spec: TaskSpec | None
 
 
@@ -119,9 +99,9 @@ def run_plan(plan: NextTurnPlan, traces: Iterable[Trace]) -> Outcome:
     points, excluded = _sorted_out(plan, tools, traces)
     if not points:
         raise InvalidOption(_nothing_to_send(excluded))
-    with _progress(tools.asker, len(points) * plan.samples) as on_turn:
-        taken = run_next_turns(points, tools.asker, plan.sampling, on_turn=on_turn)
-    model = tools.model.name
+    with asking_progress([tools.opened], len(points) * plan.samples) as on_turn:
+        taken = run_next_turns(points, tools.opened.asker, plan.sampling, on_turn=on_turn)
+    model = tools.opened.name
     rows = [row for item in taken for row in rows_of_turn(item, model=model, spec=tools.spec)]
     manifest = _manifest(plan, tools, points, excluded, taken)
     with ResultSetWriter(plan.out, manifest=manifest) as writer:
@@ -139,28 +119,8 @@ def _open(plan: NextTurnPlan) -> _Tools:
         raise InvalidOption("give either --as-recorded or --temperature T")
     check_writable(plan.out)
     spec = None if plan.spec is None else load_spec(plan.spec)
-    model = chat_model(
-        plan.model, offline=plan.offline, timeout_s=plan.timeout_s, retries=plan.retries
-    )
-    provider = model.model if isinstance(model, RecordedModel) else model
-    cache = None
-    if isinstance(model, ProviderModel):
-        folder = plan.cache or plan.out.with_name(f"{plan.out.resolve().name}.replies")
-        cache = ReplyCache(folder, model.name)
-    asker = Asker(
-        model,
-        cache=cache,
-        limits=Limits(plan.max_calls, plan.max_cost),
-        price=_price(plan, provider.endpoint),
-        concurrency=plan.concurrency,
-    )
-    return _Tools(model, asker, spec)
-
-
-def _price(plan: NextTurnPlan, endpoint: Endpoint) -> Price | None:
-    """Return what tokens cost there: the packaged table is of the providers' own addresses."""
-    table = price_table(plan.prices)
-    return table.of(endpoint.model) if endpoint.is_official or plan.prices else None
+    (opened,) = opened_models([plan.model], plan.calls, out=plan.out)
+    return _Tools(opened, spec)
 
 
 def _sorted_out(
@@ -177,7 +137,7 @@ def _sorted_out(
                 excluded.append(item)
             else:
                 fit.append(item)
-        for found in sendable(fit, tools.model, plan.sampling):
+        for found in sendable(fit, tools.opened.model, plan.sampling):
             if isinstance(found, Exclusion):
                 excluded.append(found)
             elif (found.trace.id, found.turn) in points:
@@ -202,13 +162,13 @@ def _manifest(
     excluded: list[Exclusion],
     taken: list[TakenTurn],
 ) -> dict[str, Any]:
-    spending = tools.asker.spending
+    price = tools.opened.asker.spending.price
     kinds = Counter(item.reply.missing.kind for item in taken if item.reply.missing is not None)
     settings = plan.sampling.settings._asdict()
     return {
         "command": "next-turn",
-        "versions": _versions(),
-        "model": tools.model.name,
+        "versions": versions(),
+        "model": tools.opened.name,
         "specs": [] if tools.spec is None else [[tools.spec.id, tools.spec.digest]],
         "cut": {"turn": plan.turn, "before_call": plan.before_call},
         "tools": plan.tools,
@@ -220,56 +180,8 @@ def _manifest(
         "contexts": len(points),
         "answers": len(taken) - sum(kinds.values()),
         "missing": dict(sorted(kinds.items())),
-        "calls": {"sent": spending.sent, "from_cache": tools.asker.from_cache},
-        "cost_usd": round(spending.cost_usd, 6),
-        "price": None if spending.price is None else spending.price._asdict(),
-        "replies_without_price": spending.unpriced,
+        **spent([tools.opened]),
+        "price": None if price is None else price._asdict(),
         "exclusions": dict(Counter(item.reason for item in excluded)),
         "excluded": [item._asdict() for item in excluded[:_MOST_LISTED]],
     }
-
-
-def _versions() -> dict[str, str]:
-    found = {"tracedance-sdk": version("tracedance-sdk")}
-    for package in ("anthropic", "openai"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-@contextmanager
-def _progress(asker: Asker, total: int) -> Iterator[Callable[[TakenTurn], None] | None]:
-    """Show a bar with the time left and the cost, when a person is watching."""
-    if total < 2 or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("asking"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[cost]}"),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("asking", total=total, cost="")
-
-        def on_turn(_: TakenTurn) -> None:
-            spending = asker.spending
-            done = bar.tasks[0].completed + 1
-            fresh = max(1, spending.sent)
-            left = spending.cost_usd / fresh * (total - done)
-            cost = f"${spending.cost_usd:,.2f} of about ${spending.cost_usd + left:,.2f}"
-            bar.update(task, advance=1, cost=cost if spending.cost_usd else "")
-
-        yield on_turn

@@ -9,6 +9,7 @@ import click
 
 from tracedance_sdk.cli.columns import print_columns
 from tracedance_sdk.cli.counts import count
+from tracedance_sdk.cli.model_spending import told_spent
 from tracedance_sdk.cli.next_turn_jobs import Outcome
 from tracedance_sdk.llm import MISSING
 from tracedance_sdk.replay import GRADER
@@ -52,7 +53,7 @@ def print_outcome(outcome: Outcome, *, as_json: bool) -> None:
     if left_out:
         shown = [(reason, f"{number:,}") for reason, number in left_out[:_MOST_ROWS]]
         print_columns(console, ("Left out", "number"), shown, numbers=(1,))
-    console.say(_spent(manifest))
+    console.say(told_spent(manifest))
     console.say(f"result set: {outcome.plan.out}")
 
 
@@ -62,14 +63,6 @@ def _example(outcome: Outcome, kind: str) -> str:
             reason = (row.missing_reason or "").removeprefix(kind).removeprefix(": ")
             return reason or MISSING.get(kind, "")  # type: ignore[call-overload]
     return ""
-
-
-def _spent(manifest: dict[str, Any]) -> str:
-    calls = manifest["calls"]
-    told = f"{count(calls['sent'], 'call')} sent, {calls['from_cache']:,} from the cache"
-    if calls["sent"] == manifest["replies_without_price"]:
-        return told if not calls["sent"] else f"{told}; cost not known"
-    return f"{told}; ${manifest['cost_usd']:,.4f}"
 
 
 def _document(outcome: Outcome) -> dict[str, Any]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import functools
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import click
 
 from tracedance_sdk.cli.complaints import complain
 
@@ -28,6 +31,45 @@ class Wanted(NamedTuple):
     where: str | None
     trace_id: str | None
     tools: ToolLimit
+
+
+def wanted_options(*, tools: ToolLimit) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Give a verb ``--trace``, ``--where`` and ``--tools``, as one `Wanted` by the name ``wanted``.
+
+    Args:
+        tools: The weakest origin unless the user says another.
+    """
+    options = (
+        click.option(
+            "--trace",
+            "trace_id",
+            metavar="ID",
+            help="Only this trace: its id, the beginning of it, or its id at the source.",
+        ),
+        click.option(
+            "--where", metavar="SQL", help="Of a store: only traces for which this holds."
+        ),
+        click.option(
+            "--tools",
+            type=click.Choice(("recorded", "known", "inferred")),
+            default=tools,
+            show_default=True,
+            help="The weakest origin of tool definitions.",
+        ),
+    )
+
+    def of(command: Callable[..., int]) -> Callable[..., int]:
+        @functools.wraps(command)
+        def with_wanted(*arguments: Any, **given: Any) -> int:
+            wanted = Wanted(**{name: given.pop(name) for name in Wanted._fields})
+            return command(*arguments, wanted=wanted, **given)
+
+        found: Callable[..., int] = with_wanted
+        for option in reversed(options):
+            found = option(found)
+        return found
+
+    return of
 
 
 class Missed:

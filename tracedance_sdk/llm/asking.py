@@ -7,8 +7,9 @@ import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
+from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.llm.chat import ChatModel, Context, Missing, Reply, Settings
-from tracedance_sdk.llm.limits import Limits, Spending
+from tracedance_sdk.llm.limits import Budget, Limits, Spending
 from tracedance_sdk.llm.prices import Price
 from tracedance_sdk.llm.provider_model import ProviderModel
 from tracedance_sdk.llm.recorded_model import RecordedModel
@@ -32,7 +33,8 @@ class Asker:
     Args:
         model: Whom.
         cache: Where replies are kept; only for the models that `chat_model` makes.
-        limits: What may be spent.
+        limits: What may be spent; not beside a budget.
+        budget: Shared with other askers, where its limits hold for all of them together.
         price: Of the model's tokens; None when not known.
         concurrency: Most calls under way at a time.
 
@@ -41,7 +43,7 @@ class Asker:
         from_cache: Replies that had been paid for before.
 
     Raises:
-        InvalidOption: A limit on cost, and no price to count by.
+        InvalidOption: A limit on cost, and no price to count by; or both limits and a budget.
     """
 
     def __init__(
@@ -50,15 +52,18 @@ class Asker:
         *,
         cache: ReplyCache | None = None,
         limits: Limits | None = None,
+        budget: Budget | None = None,
         price: Price | None = None,
         concurrency: int = CONCURRENCY,
     ) -> None:
+        if limits is not None and budget is not None:
+            raise InvalidOption("give an asker either limits or a budget, which has limits")
         self._model = model
         self._cache = cache
         self._places = asyncio.Semaphore(concurrency)
         self._concurrency = concurrency
         self._stopped: Missing | None = None
-        self.spending = Spending(limits or Limits(), price)
+        self.spending = Spending(budget or Budget(limits), price)
         self.from_cache = 0
 
     async def ask(self, question: Question) -> Reply:

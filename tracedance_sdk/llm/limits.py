@@ -26,16 +26,35 @@ class Limits(NamedTuple):
     max_cost_usd: float | None = None
 
 
-class Spending:
-    """Counts what a run spends and says when to stop.
+class Budget:
+    """What one or several models may spend together, and have spent.
 
     Args:
-        limits: What it may spend.
+        limits: For all of them together.
+
+    Attributes:
+        limits: For all of them together.
+        sent: Calls so far.
+        cost_usd: What they cost, as far as that is known.
+        reserved_usd: What is set aside for the calls under way.
+    """
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self.sent = 0
+        self.cost_usd = self.reserved_usd = 0.0
+
+
+class Spending:
+    """Counts what a model spends and says when to stop.
+
+    Args:
+        budget: What it may spend, perhaps together with others.
         price: Of the model; None when not known.
 
     Attributes:
         price: Of the model; None when not known.
-        sent: Calls so far.
+        sent: Its calls so far.
         cost_usd: What they cost, as far as that is known.
         unpriced: Replies whose cost is not known.
 
@@ -43,16 +62,15 @@ class Spending:
         InvalidOption: A limit on cost, and no price to count by.
     """
 
-    def __init__(self, limits: Limits, price: Price | None) -> None:
-        if limits.max_cost_usd is not None and price is None:
+    def __init__(self, budget: Budget, price: Price | None) -> None:
+        if budget.limits.max_cost_usd is not None and price is None:
             raise InvalidOption(
                 "the price of this model is not known, so its cost cannot be limited; "
                 "limit the calls instead, or give a table of prices"
             )
-        self._limits = limits
+        self._budget = budget
         self.price = price
         self._priced = 0
-        self._reserved = 0.0
         self.sent = self.unpriced = 0
         self.cost_usd = 0.0
 
@@ -72,13 +90,15 @@ class Spending:
         Args:
             expected: Dollars to set aside for it until it is finished.
         """
-        calls, cost = self._limits
-        if calls is not None and self.sent >= calls:
+        budget = self._budget
+        calls, cost = budget.limits
+        if calls is not None and budget.sent >= calls:
             return Missing("not_asked", f"the limit of {calls:,} calls was reached")
-        if cost is not None and self.cost_usd + self._reserved >= cost:
+        if cost is not None and budget.cost_usd + budget.reserved_usd >= cost:
             return Missing("not_asked", f"the limit of ${cost:,.2f} was reached")
         self.sent += 1
-        self._reserved += expected
+        budget.sent += 1
+        budget.reserved_usd += expected
         return None
 
     def priced(self, usage: Usage | None) -> Usage | None:
@@ -94,9 +114,10 @@ class Spending:
             usage: Of its reply.
             expected: What was set aside for it.
         """
-        self._reserved -= expected
+        self._budget.reserved_usd -= expected
         if usage is None or usage.cost_usd is None:
             self.unpriced += 1
             return
         self._priced += 1
         self.cost_usd += usage.cost_usd
+        self._budget.cost_usd += usage.cost_usd
