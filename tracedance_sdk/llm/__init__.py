@@ -19,15 +19,17 @@ if TYPE_CHECKING:
         Missing,
         MissingKind,
         Reply,
+        ReplySchema,
         Settings,
     )
     from tracedance_sdk.llm.endpoints import PROVIDERS, Endpoint, endpoint_of
-    from tracedance_sdk.llm.limits import Budget, Limits, Spending
+    from tracedance_sdk.llm.limits import Limits, Spending
     from tracedance_sdk.llm.naming import chat_model
     from tracedance_sdk.llm.prices import Price, PriceTable, price_table
     from tracedance_sdk.llm.provider_model import RETRIES, TIMEOUT_S, ProviderModel
     from tracedance_sdk.llm.recorded_model import RecordedModel
     from tracedance_sdk.llm.reply_cache import ReplyCache, cached_models
+    from tracedance_sdk.llm.structured import structured_value
 
 __all__ = [
     "CONCURRENCY",
@@ -37,7 +39,6 @@ __all__ = [
     "RETRIES",
     "TIMEOUT_S",
     "Asker",
-    "Budget",
     "ChatModel",
     "Context",
     "Endpoint",
@@ -51,12 +52,14 @@ __all__ = [
     "RecordedModel",
     "Reply",
     "ReplyCache",
+    "ReplySchema",
     "Settings",
     "Spending",
     "cached_models",
     "chat_model",
     "endpoint_of",
     "price_table",
+    "structured_value",
 ]
 
 __getattr__, __dir__ = lazy_face(
@@ -71,14 +74,16 @@ __getattr__, __dir__ = lazy_face(
             "Missing",
             "MissingKind",
             "Reply",
+            "ReplySchema",
             "Settings",
         ),
         "endpoints": ("PROVIDERS", "Endpoint", "endpoint_of"),
-        "limits": ("Budget", "Limits", "Spending"),
+        "limits": ("Limits", "Spending"),
         "naming": ("chat_model",),
         "prices": ("Price", "PriceTable", "price_table"),
         "provider_model": ("RETRIES", "TIMEOUT_S", "ProviderModel"),
         "recorded_model": ("RecordedModel",),
         "reply_cache": ("ReplyCache", "cached_models"),
+        "structured": ("structured_value",),
     },
 )

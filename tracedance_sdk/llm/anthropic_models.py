@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 from tracedance_sdk.formats import anthropic_request, turn_from_anthropic
 from tracedance_sdk.llm.chat import Context, Missing, MissingKind, Settings
 from tracedance_sdk.llm.provider_model import ProviderModel
+from tracedance_sdk.llm.structured import forced_tool
 from tracedance_sdk.trace import Json, ToolDefinition, Turn
 
 _ENDS: Final[dict[str, MissingKind]] = {
@@ -36,7 +37,8 @@ class AnthropicModel(ProviderModel):
         )
         body |= {"model": self.endpoint.model, "max_tokens": settings.max_output_tokens}
         found = {"temperature": settings.temperature, "top_p": settings.top_p}
-        return body | {key: value for key, value in found.items() if value is not None}
+        body |= {key: value for key, value in found.items() if value is not None}
+        return body | forced_tool(settings, has_tools=bool(tools))
 
     async def _post(self, client: Any, request: dict[str, Any]) -> Any:
         # Newer releases of the SDK have no arguments for sampling, which older models take.

@@ -47,6 +47,22 @@ class Context(NamedTuple):
         return cls(trace.before(turn), trace.system_prompt)
 
 
+class ReplySchema(NamedTuple):
+    """What a reply has to be: one JSON object.
+
+    Attributes:
+        name: 1 to 64 of ``A-Z a-z 0-9 _ -``.
+        schema: JSON Schema of an object. Here and below, ``additionalProperties`` is false and
+            every field is required, as strict APIs insist on both. Models write fields in this
+            order, so reasoning goes before what it is to lead to.
+        description: What the object is for, in words.
+    """
+
+    name: str
+    schema: dict[str, Json]
+    description: str = ""
+
+
 class Settings(NamedTuple):
     """How a reply is to be made.
 
@@ -59,6 +75,7 @@ class Settings(NamedTuple):
             with the assistant (Anthropic's); None refuses such contexts.
         sample: Which repetition, from 0. It is not sent, but tells requests apart that are equal
             otherwise, so that each has a reply of its own in a cache.
+        reply_schema: What the reply has to be, see `structured_value`; None leaves it free.
     """
 
     max_output_tokens: int = OUTPUT_CAP
@@ -67,6 +84,7 @@ class Settings(NamedTuple):
     seed: int | None = None
     opening: str | None = None
     sample: int = 0
+    reply_schema: ReplySchema | None = None
 
 
 class Missing(NamedTuple):

@@ -13,6 +13,7 @@ from tracedance_sdk.formats import (
 )
 from tracedance_sdk.llm.chat import Context, Missing, Settings
 from tracedance_sdk.llm.provider_model import ProviderModel
+from tracedance_sdk.llm.structured import chat_format, responses_format
 from tracedance_sdk.trace import Json, ToolDefinition, Turn
 
 
@@ -29,7 +30,7 @@ class OpenAIChatModel(ProviderModel):
         # OpenAI's reasoning models refuse the older name, which is all that other servers know.
         cap = "max_completion_tokens" if self.endpoint.is_official else "max_tokens"
         body |= {"model": self.endpoint.model, cap: settings.max_output_tokens}
-        return body | _sampling(settings, seed=settings.seed)
+        return body | _sampling(settings, seed=settings.seed) | chat_format(settings)
 
     async def _post(self, client: Any, request: dict[str, Any]) -> Any:
         return await client.chat.completions.with_raw_response.create(**request)
@@ -60,7 +61,7 @@ class OpenAIResponsesModel(ProviderModel):
             "max_output_tokens": settings.max_output_tokens,
             "store": False,
         }
-        return body | _sampling(settings)
+        return body | _sampling(settings) | responses_format(settings)
 
     async def _post(self, client: Any, request: dict[str, Any]) -> Any:
         return await client.responses.with_raw_response.create(**request)

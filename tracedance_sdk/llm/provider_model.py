@@ -80,12 +80,15 @@ class ProviderModel(ABC):
 
     def encoded(self, request: dict[str, Any], settings: Settings) -> bytes:
         """Return what `request_hash` digests: the request, where it goes, which sample."""
-        told = {
+        told: dict[str, Any] = {
             "api": self.endpoint.provider,
             "url": self.endpoint.named_url,
             "request": request,
             "sample": settings.sample,
         }
+        if settings.reply_schema is not None:
+            # Models write fields in the order of the schema, which the sorted keys do not tell.
+            told["fields"] = orjson.dumps(settings.reply_schema.schema).decode()
         try:
             return orjson.dumps(told, option=orjson.OPT_SORT_KEYS)
         except (TypeError, ValueError):
