@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         Settings,
     )
     from tracedance_sdk.llm.endpoints import PROVIDERS, Endpoint, endpoint_of
-    from tracedance_sdk.llm.limits import Limits, Spending
+    from tracedance_sdk.llm.limits import Budget, Limits, Spending
     from tracedance_sdk.llm.naming import chat_model
     from tracedance_sdk.llm.prices import Price, PriceTable, price_table
     from tracedance_sdk.llm.provider_model import RETRIES, TIMEOUT_S, ProviderModel
@@ -39,6 +39,7 @@ __all__ = [
     "RETRIES",
     "TIMEOUT_S",
     "Asker",
+    "Budget",
     "ChatModel",
     "Context",
     "Endpoint",
@@ -78,7 +79,7 @@ __getattr__, __dir__ = lazy_face(
             "Settings",
         ),
         "endpoints": ("PROVIDERS", "Endpoint", "endpoint_of"),
-        "limits": ("Limits", "Spending"),
+        "limits": ("Budget", "Limits", "Spending"),
         "naming": ("chat_model",),
         "prices": ("Price", "PriceTable", "price_table"),
         "provider_model": ("RETRIES", "TIMEOUT_S", "ProviderModel"),
