@@ -16,14 +16,17 @@ import orjson
 
 from tracedance_sdk.trace import Json, spelled_out
 
-LEAST: Final = 48
-"""Characters that any value can be shortened to."""
+LEAST: Final = 56
+"""Characters that any value of an entry can be shortened to."""
 
 GAP: Final = 90
 """Characters that the line about entries left out takes at most."""
 
 _NOMINAL: Final = 120
 _DEPTH: Final = 3
+_LEAST_PART: Final = 32
+"""Characters that any text can be shortened to, and any part of a value."""
+
 _ESCAPED: Final = re.compile(r"\\u[0-9a-f]{4}|\\.|[^\\]", re.DOTALL)
 _BREAKS: Final = {
     code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x2029)
@@ -153,21 +156,21 @@ def level(lengths: Sequence[int], room: int) -> int:
 
 
 def cut(text: str, room: int) -> str:
-    """Return text as a JSON string of at most `room` characters, quotes included; `LEAST` or more.
+    """Return text as a JSON string of at most `room` characters, 32 or more, quotes included.
 
     Example:
-        >>> cut("a" * 400 + "end", 60)
-        '"aaaaaaaaaaaaaaaa…(372 characters left out)…aaaaaaaaaaaaend"'
+        >>> cut("a" * 400 + "end", 50)
+        '"aaaaaaaaaaaaaaaa…(371 left out)…aaaaaaaaaaaaaend"'
     """
     if len(text) <= room and len(whole := json_line(text)) <= room:
         return whole
     text = spelled_out(text)
-    left = room - 2 - len(f"…({len(text)} characters left out)…")
+    left = room - 2 - len(f"…({len(text)} left out)…")
     head = _pieces(text[: left - left // 2], left - left // 2)
     tail = _pieces(text[-(left // 2) :][::-1], left // 2)
     tail.reverse()
     gone = len(text) - len(head) - len(tail)
-    return f'"{"".join(head)}…({gone} characters left out)…{"".join(tail)}"'
+    return f'"{"".join(head)}…({gone} left out)…{"".join(tail)}"'
 
 
 def _pieces(text: str, room: int) -> list[str]:
@@ -192,10 +195,12 @@ def _chosen(costs: Sequence[int], order: Iterable[int], room: int) -> tuple[list
     return sorted(kept), spent
 
 
-def _share(values: Sequence[Json], room: int, depth: int = _DEPTH) -> list[str]:
-    """Return values as JSON that together takes no more than `room`, `LEAST` for each at least."""
+def _share(
+    values: Sequence[Json], room: int, *, least: int = LEAST, depth: int = _DEPTH
+) -> list[str]:
+    """Return values as JSON that together takes no more than `room`, `least` for each at least."""
     texts = [json_line(value) for value in values]
-    floors = [min(LEAST, len(text)) for text in texts]
+    floors = [min(least, len(text)) for text in texts]
     lengths = [len(text) - floor for text, floor in zip(texts, floors, strict=True)]
     more = level(lengths, room - sum(floors))
     return [
@@ -212,9 +217,11 @@ def _shortened(value: Json, text: str, room: int, depth: int) -> str:
         return cut(text, room)
     if isinstance(value, dict) and value:
         names = [json_line(str(name)) for name in value]
-        if (around := sum(map(len, names)) + 2 * len(names) + 1) + LEAST * len(names) <= room:
-            texts = _share(list(value.values()), room - around, depth - 1)
+        if (around := sum(map(len, names)) + 2 * len(names) + 1) + _LEAST_PART * len(names) <= room:
+            texts = _share(list(value.values()), room - around, least=_LEAST_PART, depth=depth - 1)
             return f"{{{','.join(f'{n}:{t}' for n, t in zip(names, texts, strict=True))}}}"
-    if isinstance(value, (list, tuple)) and (LEAST + 1) * len(value) + 1 <= room:
-        return f"[{','.join(_share(value, room - len(value) - 1, depth - 1))}]"
+    if isinstance(value, (list, tuple)) and (_LEAST_PART + 1) * len(value) + 1 <= room:
+        around = len(value) + 1
+        texts = _share(value, room - around, least=_LEAST_PART, depth=depth - 1)
+        return f"[{','.join(texts)}]"
     return cut(text, room)
