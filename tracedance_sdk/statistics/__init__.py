@@ -27,10 +27,16 @@ if TYPE_CHECKING:
         mean_interval,
         paired_difference,
     )
+    from tracedance_sdk.statistics.clustered_pairs import (
+        clustered_rate_difference,
+        sign_flip_test,
+    )
     from tracedance_sdk.statistics.corrected_rates import CorrectedRate, corrected_rate
     from tracedance_sdk.statistics.correlations import Correlation, kendall, spearman
+    from tracedance_sdk.statistics.differences import estimate_difference
     from tracedance_sdk.statistics.intervals import Difference, Estimate, Interval, Significance
     from tracedance_sdk.statistics.krippendorff import Scale, krippendorff_alpha
+    from tracedance_sdk.statistics.left_out import clustered_coefficient
     from tracedance_sdk.statistics.non_inferiority import (
         NonInferiority,
         non_inferior_paired_rate,
@@ -43,6 +49,7 @@ if TYPE_CHECKING:
         runs_for_difference,
         runs_for_half_width,
     )
+    from tracedance_sdk.statistics.preference import self_preference
     from tracedance_sdk.statistics.proportions import pass_rate, rate_difference, wilson_interval
     from tracedance_sdk.statistics.rankings import (
         RankedModel,
@@ -59,6 +66,11 @@ if TYPE_CHECKING:
         confusion_matrix,
         leniency,
         percent_agreement,
+    )
+    from tracedance_sdk.statistics.reliability import (
+        ReliabilityBin,
+        ReliabilityCurve,
+        reliability_curve,
     )
     from tracedance_sdk.statistics.reproduction import (
         ReplayedVerdict,
@@ -92,6 +104,7 @@ if TYPE_CHECKING:
         sampling_floor,
         self_agreement,
     )
+    from tracedance_sdk.statistics.unpaired import fisher_exact, mean_difference
 
 __all__ = [
     "BootstrapMethod",
@@ -105,6 +118,8 @@ __all__ = [
     "NonInferiority",
     "RankedModel",
     "Ranking",
+    "ReliabilityBin",
+    "ReliabilityCurve",
     "ReplayedVerdict",
     "Reproduction",
     "Scale",
@@ -119,7 +134,9 @@ __all__ = [
     "agreement_pairs",
     "always_valid_interval",
     "bootstrap_interval",
+    "clustered_coefficient",
     "clustered_rate",
+    "clustered_rate_difference",
     "cohen_kappa",
     "common_items",
     "compare_replay",
@@ -127,6 +144,8 @@ __all__ = [
     "confusion_matrix",
     "corrected_rate",
     "design_effect",
+    "estimate_difference",
+    "fisher_exact",
     "holm",
     "jaccard",
     "kendall",
@@ -135,6 +154,7 @@ __all__ = [
     "leniency",
     "macro_mean",
     "mcnemar",
+    "mean_difference",
     "mean_interval",
     "mean_pass_at_k",
     "mean_pass_hat_k",
@@ -150,11 +170,14 @@ __all__ = [
     "percent_agreement",
     "rank_models",
     "rate_difference",
+    "reliability_curve",
     "runs_for_difference",
     "runs_for_half_width",
     "sampling_floor",
     "self_agreement",
+    "self_preference",
     "sequential_test",
+    "sign_flip_test",
     "span_agreement",
     "span_overlap",
     "spearman",
@@ -175,10 +198,13 @@ __getattr__, __dir__ = lazy_face(
             "mean_interval",
             "paired_difference",
         ),
+        "clustered_pairs": ("clustered_rate_difference", "sign_flip_test"),
         "corrected_rates": ("CorrectedRate", "corrected_rate"),
         "correlations": ("Correlation", "kendall", "spearman"),
+        "differences": ("estimate_difference",),
         "intervals": ("Difference", "Estimate", "Interval", "Significance"),
         "krippendorff": ("Scale", "krippendorff_alpha"),
+        "left_out": ("clustered_coefficient",),
         "non_inferiority": ("NonInferiority", "non_inferior_paired_rate", "non_inferior_rate"),
         "paired_rates": ("mcnemar", "paired_rate_difference"),
         "planning": (
@@ -187,6 +213,7 @@ __getattr__, __dir__ = lazy_face(
             "runs_for_difference",
             "runs_for_half_width",
         ),
+        "preference": ("self_preference",),
         "proportions": ("pass_rate", "rate_difference", "wilson_interval"),
         "rankings": ("RankedModel", "Ranking", "common_items", "rank_models"),
         "ratings": (
@@ -199,6 +226,7 @@ __getattr__, __dir__ = lazy_face(
             "leniency",
             "percent_agreement",
         ),
+        "reliability": ("ReliabilityBin", "ReliabilityCurve", "reliability_curve"),
         "reproduction": (
             "ReplayedVerdict",
             "Reproduction",
@@ -225,5 +253,6 @@ __getattr__, __dir__ = lazy_face(
             "sampling_floor",
             "self_agreement",
         ),
+        "unpaired": ("fisher_exact", "mean_difference"),
     },
 )

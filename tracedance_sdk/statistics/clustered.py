@@ -53,7 +53,7 @@ def mean_interval(
         4.48
     """
     check_share(level, "level")
-    mean, error, n_clusters = _mean_and_error(finite(values), clusters)
+    mean, error, n_clusters = mean_and_error(finite(values), clusters)
     half = student_quantile(level, n_clusters - 1) * error
     return Estimate(mean, Interval(mean - half, mean + half, level), n_clusters)
 
@@ -114,8 +114,8 @@ def clustered_rate(
         >>> round(low, 2), round(high, 2)
         (0.06, 0.94)
     """
-    values = _shares(outcomes)
-    mean, error, n_clusters = _mean_and_error(values, clusters)
+    values = shares(outcomes)
+    mean, error, n_clusters = mean_and_error(values, clusters)
     interval = bounded_interval(mean, error, n_clusters, most=len(values), level=level)
     return Estimate(mean, interval, n_clusters)
 
@@ -158,8 +158,8 @@ def design_effect(outcomes: Sequence[float], clusters: Sequence[Hashable]) -> fl
         >>> round(design_effect([1, 1, 1, 1, 0, 0, 0, 0], [1, 1, 2, 2, 3, 3, 4, 4]), 2)
         2.67
     """
-    values = _shares(outcomes)
-    mean, error, _ = _mean_and_error(values, clusters)
+    values = shares(outcomes)
+    mean, error, _ = mean_and_error(values, clusters)
     check_enough(len({*values}), 2, what="different outcomes")
     return error**2 * len(values) / (mean * (1 - mean))
 
@@ -196,17 +196,22 @@ def paired_difference(
     check_same_length(old, new, what="old and new")
     check_share(level, "level")
     pairs = zip(finite(old, "old value"), finite(new, "new value"), strict=True)
-    mean, error, n_clusters = _mean_and_error([b - a for a, b in pairs], clusters)
+    mean, error, n_clusters = mean_and_error([b - a for a, b in pairs], clusters)
     half = student_quantile(level, n_clusters - 1) * error
     t = mean / error if error else math.inf if mean else 0.0
     p_value = two_sided_student(t, n_clusters - 1)
     return Difference(mean, Interval(mean - half, mean + half, level), p_value, n_clusters)
 
 
-def _mean_and_error(
+def mean_and_error(
     values: list[float], clusters: Sequence[Hashable] | None
 ) -> tuple[float, float, int]:
-    """Return mean, cluster-robust standard error, and the number of clusters."""
+    """Return mean, cluster-robust standard error, and the number of clusters.
+
+    Raises:
+        InvalidOption: The lengths differ.
+        NotEnoughData: Fewer than two clusters.
+    """
     owners = range(len(values)) if clusters is None else clusters
     check_same_length(values, owners, what="values and clusters")
     groups = _grouped(values, owners)
@@ -226,7 +231,12 @@ def _grouped(values: Sequence[float], owners: Sequence[Hashable]) -> list[list[f
     return list(groups.values())
 
 
-def _shares(outcomes: Sequence[float]) -> list[float]:
+def shares(outcomes: Sequence[float]) -> list[float]:
+    """Return outcomes as floats.
+
+    Raises:
+        InvalidOption: One lies outside [0, 1].
+    """
     values = finite(outcomes, "outcome")
     for index, value in enumerate(values):
         if not 0 <= value <= 1:

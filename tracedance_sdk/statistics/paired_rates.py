@@ -90,7 +90,7 @@ def changes(old: Sequence[bool], new: Sequence[bool]) -> tuple[int, int, int]:
     return pairs.count((False, True)), pairs.count((True, False)), len(pairs)
 
 
-def paired_score(better: int, worse: int, n: int, difference: float) -> float:
+def paired_score(better: float, worse: float, n: float, difference: float) -> float:
     """Return Tango's T for a supposed difference; infinite where that cannot be."""
     a = 2 * n
     b = -better - worse + (2 * n - better + worse) * difference

@@ -1,0 +1,186 @@
+"""Clustered pairs and independent samples: exact where they say so, right on simulated data."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from tracedance_sdk.errors import InvalidOption, NotEnoughData
+from tracedance_sdk.statistics import (
+    clustered_rate_difference,
+    fisher_exact,
+    mcnemar,
+    mean_difference,
+    paired_difference,
+    paired_rate_difference,
+    sign_flip_test,
+)
+
+N_SAMPLES: Final = 2_000
+
+outcomes = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=25)
+
+
+@given(outcomes)
+def test_without_clusters_flipped_signs_are_mcnemars_exact_test(
+    pairs: list[tuple[bool, bool]],
+) -> None:
+    old, new = zip(*pairs, strict=True)
+    assert sign_flip_test(old, new).p_value == pytest.approx(mcnemar(old, new).p_value)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(-4, 4), st.integers(0, 5)),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_counted_signs_are_all_signs(changes: list[tuple[int, int]]) -> None:
+    found = sign_flip_test(
+        [0] * len(changes), [c / 3 for c, _ in changes], clusters=[g for _, g in changes]
+    )
+    totals = [sum(c for c, g in changes if g == own) for own in {g for _, g in changes}]
+    signs = list(itertools.product((1, -1), repeat=len(totals)))
+    sums = [abs(sum(s * t for s, t in zip(sign, totals, strict=True))) for sign in signs]
+    expected = sum(value >= abs(sum(totals)) for value in sums) / len(signs)
+    assert found.p_value == pytest.approx(expected)
+    assert (found.n, found.p_value >= 2.0 ** (1 - found.n)) == (len(totals), True)
+
+
+def test_drawn_signs_come_near_the_binomial_and_are_the_same_for_a_seed() -> None:
+    old, new = [0] * 60, [1] * 38 + [-1] * 22
+    found = sign_flip_test(old, new, seed=3)
+    assert found.p_value == pytest.approx(stats.binomtest(22, 60).pvalue, abs=0.003)
+    assert found == sign_flip_test(old, new, seed=3)
+    assert sign_flip_test(old, [1] * 60, n_resamples=999).p_value == 0.001
+
+
+@given(outcomes, st.randoms())
+def test_the_order_of_pairs_and_of_sides_is_of_no_consequence(
+    pairs: list[tuple[bool, bool]], dice: Any
+) -> None:
+    listed = [(float(a), float(b), index % 4) for index, (a, b) in enumerate(pairs)]
+    if len(listed) < 2:
+        return
+
+    def found(rows: list[tuple[float, float, int]]) -> Any:
+        old, new, owners = zip(*rows, strict=True)
+        return clustered_rate_difference(old, new, clusters=owners)
+
+    first = found(listed)
+    low, high, _ = first.interval
+    assert -1 <= low <= first.value <= high <= 1
+    swapped = found([(b, a, owner) for a, b, owner in listed])
+    assert (swapped.interval.low, swapped.p_value) == pytest.approx((-high, first.p_value))
+    dice.shuffle(listed)
+    assert found(listed)[1][:2] == pytest.approx((low, high))
+
+
+def test_each_pair_its_own_cluster_gives_nearly_the_interval_of_pairs() -> None:
+    old, new = [1.0] * 120 + [0.0] * 80, [1.0] * 100 + [0.0] * 60 + [1.0] * 40
+    plain = paired_rate_difference([x > 0 for x in old], [x > 0 for x in new])
+    found = clustered_rate_difference(old, new)
+    assert found.interval[:2] == pytest.approx(plain.interval[:2], abs=0.003)
+    assert found.p_value == pytest.approx(plain.p_value, abs=0.01)
+
+
+def test_an_interval_has_width_where_nothing_changed_and_where_all_changed_alike() -> None:
+    same = clustered_rate_difference([1.0] * 10, [1.0] * 10)
+    assert same.p_value == 1
+    assert same.interval.low < -0.2 < 0.2 < same.interval.high
+    rose = clustered_rate_difference([0.0] * 10, [0.5] * 10)
+    assert rose.interval.low < 0.4
+    assert rose.interval.high > 0.6
+    assert rose.p_value == 2**-9
+    assert paired_difference([0.0] * 10, [0.5] * 10).interval.half_width == 0
+
+
+def test_independent_samples_are_as_scipy_has_them() -> None:
+    assert fisher_exact((8, 10), (1, 9)).p_value == stats.fisher_exact([[8, 2], [1, 8]])[1]
+    old, new = [0.2, 0.4, 0.4, 0.8], [0.6, 0.8, 1.0]
+    found = mean_difference(old, new)
+    assert found.value == pytest.approx(0.35)
+    assert found.p_value == stats.ttest_ind(new, old, equal_var=False)[1]
+    assert found.interval.contains(0.35)
+
+
+REFUSED: list[tuple[str, Callable[[], Any], type[Exception], str]] = [
+    ("no pairs", lambda: sign_flip_test([], []), NotEnoughData, "0 pairs"),
+    ("lengths", lambda: sign_flip_test([1], []), InvalidOption, "1 and 0"),
+    ("few", lambda: sign_flip_test([1], [1], n_resamples=9), InvalidOption, "n_resamples is 9"),
+    ("share", lambda: clustered_rate_difference([0, 2], [0, 1]), InvalidOption, "outcome 1 is 2"),
+    ("one", lambda: clustered_rate_difference([0], [1]), NotEnoughData, "at least 2"),
+    ("empty", lambda: fisher_exact((0, 0), (1, 2)), NotEnoughData, "no trial"),
+    ("single", lambda: mean_difference([1], [1, 2]), NotEnoughData, "1 values"),
+    ("alike", lambda: mean_difference([1, 1], [2, 2]), NotEnoughData, "1 different values"),
+]
+
+
+@pytest.mark.parametrize(("_name", "call", "error", "text"), REFUSED, ids=[r[0] for r in REFUSED])
+def test_what_cannot_be_computed_is_refused(
+    _name: str, call: Callable[[], Any], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        call()
+
+
+def logistic(values: Any) -> Any:
+    return 1 / (1 + np.exp(-values))
+
+
+class World:
+    """Clusters of subjects tried several times; old and new differ at random in each cluster."""
+
+    def __init__(self, n_clusters: int, size: int, trials: int, shift: float, base: float) -> None:
+        self.shape, self.trials, self.shift, self.base = (n_clusters, size), trials, shift, base
+
+    def rates(self, draw: np.random.Generator, n_clusters: int) -> tuple[Any, Any]:
+        hard, moved = draw.normal(0, 1, n_clusters), draw.normal(0, 0.4, n_clusters)
+        middle = self.base + hard
+        return logistic(middle - moved), logistic(middle + self.shift + moved)
+
+    def truth(self, draw: np.random.Generator) -> float:
+        old, new = self.rates(draw, 400_000)
+        return float((new - old).mean())
+
+    def sample(self, draw: np.random.Generator) -> tuple[list[float], list[float], list[int]]:
+        n_clusters, size = self.shape
+        sides = [
+            (draw.binomial(self.trials, rate[:, None].repeat(size, 1)) / self.trials).ravel()
+            for rate in self.rates(draw, n_clusters)
+        ]
+        owners = np.arange(n_clusters).repeat(size)
+        return sides[0].tolist(), sides[1].tolist(), owners.tolist()
+
+
+WORLDS = {
+    "20 tasks, 5 trials": World(20, 1, 5, 0.0, 0.5),
+    "12 groups of 6 tasks": World(12, 6, 1, 0.0, 1.0),
+    "30 groups of 3 tasks, 3 trials, better": World(30, 3, 3, 0.8, 0.0),
+    "40 groups of 3 tasks, nearly all pass, worse": World(40, 3, 1, -1.0, 2.5),
+}
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_the_interval_holds_the_truth_and_the_test_errs_no_more_than_it_says(name: str) -> None:
+    world, draw = WORLDS[name], np.random.default_rng(2026)
+    truth, found = world.truth(draw), []
+    for _ in range(N_SAMPLES):
+        old, new, owners = world.sample(draw)
+        trials = len(old) * world.trials
+        found.append(clustered_rate_difference(old, new, clusters=owners, trials=trials))
+    coverage = sum(item.interval.contains(truth) for item in found) / N_SAMPLES
+    refused = sum(item.p_value <= 0.05 for item in found) / N_SAMPLES
+    assert 0.95 - 0.015 <= coverage <= 0.985
+    if world.shift:
+        assert refused >= 0.4
+    else:
+        assert refused <= 0.05 + 0.015
