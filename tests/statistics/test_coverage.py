@@ -6,7 +6,7 @@ The page on statistics has the same table; its figures are those found here.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,12 +17,15 @@ from tests.support.tables import AddRow
 from tracedance_sdk.errors import NotEnoughData
 from tracedance_sdk.statistics import (
     Confusion,
+    Estimate,
     Interval,
     Trials,
     bootstrap_interval,
+    clustered_coefficient,
     clustered_rate,
     cohen_kappa,
     corrected_rate,
+    estimate_difference,
     kendall,
     krippendorff_alpha,
     mean_interval,
@@ -34,6 +37,7 @@ from tracedance_sdk.statistics import (
     rank_models,
     rate_difference,
     self_agreement,
+    self_preference,
     spearman,
     two_level_bootstrap,
     wilson_interval,
@@ -128,6 +132,46 @@ def weighted_kappa(draw: Generator) -> tuple[Interval, float]:
     return found.interval, float(truth)
 
 
+def clustered_kappa(draw: Generator) -> tuple[Interval, float]:
+    # Some tasks are easy to judge and some are hard: agreement is 0.95 or 0.55, 0.75 on average.
+    human = draw.random((30, 4)) < 0.5
+    judge = human ^ (draw.random((30, 4)) < draw.choice([0.05, 0.45], (30, 1)))
+    codes = (2 * judge + human).ravel()
+
+    def of(kept: Sequence[int]) -> Estimate:
+        # Kappa by its definition, without an interval of its own to lean on.
+        _, fn, fp, tp = shares = np.bincount(codes[kept], minlength=4) / len(kept)
+        expected = (tp + fp) * (tp + fn) + (1 - tp - fp) * (1 - tp - fn)
+        value = float((shares[0] + tp - expected) / (1 - expected))
+        return Estimate(value, Interval(value, value), len(kept))
+
+    return clustered_coefficient(of, np.repeat(np.arange(30), 4).tolist()).interval, 0.5
+
+
+def drift(draw: Generator) -> tuple[Interval, float]:
+    def judged(n: int, error: float) -> Estimate:
+        human = draw.random(n) < 0.5
+        judge = human ^ (draw.random(n) < error)
+        return cohen_kappa(judge.tolist(), human.tolist())
+
+    return estimate_difference(judged(60, 0.1), judged(100, 0.2)).interval, -0.2
+
+
+def preference(draw: Generator) -> tuple[Interval, float]:
+    # Forty instances answered by four models, the first of which is the judge's own.
+    hardness = draw.normal(size=(40, 1))
+    judge = hardness * 1.5 + draw.normal(size=(40, 4)) + [0.5, 0.2, 0.2, 0.2]
+    peers = hardness + draw.normal(size=(40, 4))
+    own = np.tile([True, False, False, False], 40).tolist()
+    found = self_preference(
+        judge.ravel().tolist(),
+        peers.ravel().tolist(),
+        own,
+        clusters=np.repeat(np.arange(40), 4).tolist(),
+    )
+    return found.interval, 0.3
+
+
 def alpha(draw: Generator) -> tuple[Interval, float]:
     # Three raters who each turn a fair coin's side over with chance 0.15: alpha is (1 - 0.3)^2.
     truth = draw.random((80, 1)) < 0.5
@@ -208,6 +252,9 @@ SIMULATIONS: Final[dict[str, Sample]] = {
     "`self_agreement`, 50 tasks of 4": agreement_with_itself,
     "`cohen_kappa`, 100 items": kappa,
     "`cohen_kappa`, linear, 100 items": weighted_kappa,
+    "`clustered_coefficient`, kappa, 30 clusters of 4": clustered_kappa,
+    "`estimate_difference`, kappas of 60 and 100 items": drift,
+    "`self_preference`, 40 instances, 4 models": preference,
     "`krippendorff_alpha`, 80 units, 3 raters": alpha,
     "`spearman`, 40 items": spearmans,
     "`kendall`, 40 items": kendalls,

@@ -155,6 +155,47 @@ REFUSED: list[tuple[str, Callable[[], Any], type[TraceDanceError], str]] = [
         NotEnoughData,
         "0 fails by the reference",
     ),
+    (
+        "no own model",
+        lambda: s.self_preference([1, 2, 3], [1, 1, 1], [False] * 3),
+        NotEnoughData,
+        "0 responses by the judge's model; at least 2",
+    ),
+    (
+        "one own instance",
+        lambda: s.self_preference([1, 2] * 2, [1, 1] * 2, [True, False] * 2, clusters="aaaa"),
+        NotEnoughData,
+        "1 clusters; at least 2",
+    ),
+    (
+        "no coefficient",
+        lambda: s.clustered_coefficient(lambda kept: s.pass_rate(0, len(kept)), ""),
+        NotEnoughData,
+        "there is no observation",
+    ),
+    (
+        "a score, no coefficient",
+        lambda: s.clustered_coefficient(lambda _: s.mean_interval([4, 5]), "ab"),
+        InvalidOption,
+        "the coefficient is 4.5; it must lie in [-1, 1]",
+    ),
+    (
+        "kappa rests on a cluster",
+        lambda: s.clustered_coefficient(
+            lambda kept: s.cohen_kappa([at > 1 for at in kept], [at > 1 for at in kept]), "aabb"
+        ),
+        NotEnoughData,
+        "the same category",
+    ),
+    (
+        "two levels",
+        lambda: s.estimate_difference(s.pass_rate(1, 2), s.pass_rate(1, 2, level=0.9)),
+        InvalidOption,
+        "the levels differ: 0.95 and 0.9",
+    ),
+    ("score of 4", lambda: s.reliability_curve([4], [True]), InvalidOption, "score 0 is 4.0"),
+    ("no scores", lambda: s.reliability_curve([], []), NotEnoughData, "0 items"),
+    ("no bins", lambda: s.reliability_curve([1], [True], n_bins=0), InvalidOption, "n_bins is 0"),
     ("judged none", lambda: s.corrected_rate(0, 0, calibration=PANEL), NotEnoughData, "judged"),
     ("no verdicts", lambda: s.compare_replay([]), NotEnoughData, "0 verdicts"),
     ("rate of 2", lambda: s.switch_error([2], [0], [0]), InvalidOption, "rate 0 is 2.0"),
