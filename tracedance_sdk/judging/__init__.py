@@ -23,28 +23,58 @@ if TYPE_CHECKING:
         current_labels,
         read_labels,
     )
+    from tracedance_sdk.judging.items import JudgedItem, RubricScore
+    from tracedance_sdk.judging.panel import Panel, PanelFinding, judge_items, run_panels
+    from tracedance_sdk.judging.panel_rows import (
+        JUDGE_GRADER,
+        PANEL_GRADER,
+        panel_manifest,
+        rows_of_panel,
+        rows_of_rubric,
+    )
+    from tracedance_sdk.judging.panel_scores import JudgeScores, PanelScore, panel_score
     from tracedance_sdk.judging.recorded import RecordedJudge, save_judgements
     from tracedance_sdk.judging.rubric import Rubric, load_rubric, packaged_rubrics, parse_rubric
+    from tracedance_sdk.judging.rubric_judge import OUTPUT_CAP, RubricJudge
+    from tracedance_sdk.judging.rubric_prompt import MODES, Mode
 
 __all__ = [
     "ABOUT_CONDENSED",
-    "MOST_CHARACTERS",
     "HeuristicJudge",
     "ItemKey",
+    "JUDGE_GRADER",
     "JudgeIdentity",
+    "JudgeScores",
+    "JudgedItem",
     "Label",
     "LabelHeader",
     "LabelSet",
     "LabelWriter",
+    "MODES",
+    "MOST_CHARACTERS",
+    "Mode",
+    "OUTPUT_CAP",
+    "PANEL_GRADER",
+    "Panel",
+    "PanelFinding",
+    "PanelScore",
     "RecordedJudge",
     "Rubric",
+    "RubricJudge",
+    "RubricScore",
     "check_label_rubric",
     "condensed",
     "current_labels",
+    "judge_items",
     "load_rubric",
     "packaged_rubrics",
+    "panel_manifest",
+    "panel_score",
     "parse_rubric",
     "read_labels",
+    "rows_of_panel",
+    "rows_of_rubric",
+    "run_panels",
     "save_judgements",
 ]
 
@@ -64,7 +94,19 @@ __getattr__, __dir__ = lazy_face(
             "current_labels",
             "read_labels",
         ),
+        "items": ("JudgedItem", "RubricScore"),
+        "panel": ("Panel", "PanelFinding", "judge_items", "run_panels"),
+        "panel_rows": (
+            "JUDGE_GRADER",
+            "PANEL_GRADER",
+            "panel_manifest",
+            "rows_of_panel",
+            "rows_of_rubric",
+        ),
+        "panel_scores": ("JudgeScores", "PanelScore", "panel_score"),
         "recorded": ("RecordedJudge", "save_judgements"),
         "rubric": ("Rubric", "load_rubric", "packaged_rubrics", "parse_rubric"),
+        "rubric_judge": ("OUTPUT_CAP", "RubricJudge"),
+        "rubric_prompt": ("MODES", "Mode"),
     },
 )
