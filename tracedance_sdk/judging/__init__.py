@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.judging.condensing import ABOUT_CONDENSED, MOST_CHARACTERS, condensed
     from tracedance_sdk.judging.heuristic import HeuristicJudge
     from tracedance_sdk.judging.identity import JudgeIdentity
+    from tracedance_sdk.judging.items import JudgedItem, RubricScore
     from tracedance_sdk.judging.label_writer import LabelWriter
     from tracedance_sdk.judging.labels import (
         ItemKey,
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
         current_labels,
         read_labels,
     )
-    from tracedance_sdk.judging.items import JudgedItem, RubricScore
     from tracedance_sdk.judging.panel import Panel, PanelFinding, judge_items, run_panels
     from tracedance_sdk.judging.panel_rows import (
         JUDGE_GRADER,
@@ -40,9 +40,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ABOUT_CONDENSED",
+    "JUDGE_GRADER",
+    "MODES",
+    "MOST_CHARACTERS",
+    "OUTPUT_CAP",
+    "PANEL_GRADER",
     "HeuristicJudge",
     "ItemKey",
-    "JUDGE_GRADER",
     "JudgeIdentity",
     "JudgeScores",
     "JudgedItem",
@@ -50,11 +54,7 @@ __all__ = [
     "LabelHeader",
     "LabelSet",
     "LabelWriter",
-    "MODES",
-    "MOST_CHARACTERS",
     "Mode",
-    "OUTPUT_CAP",
-    "PANEL_GRADER",
     "Panel",
     "PanelFinding",
     "PanelScore",
