@@ -80,6 +80,7 @@ def test_a_report_gives_one_row_and_a_judge_one_more() -> None:
                 "sample": 2,
                 "grader": "spec:t",
                 "group": "t",
+                "task_id": "t",
                 "verdict": "pass",
                 "raw_verdict": "pass",
                 "score": 1.0,
@@ -94,12 +95,14 @@ def test_a_report_gives_one_row_and_a_judge_one_more() -> None:
                         "severity": "major",
                     }
                 ],
+                "spec_sha256": "2978243056778878db1e89605a37b063498eefe4ca007f4a8a3e25ff5fd03e00",
             },
             {
                 "subject": {"trace_id": "trace", "instance_id": "test_x"},
                 "sample": 2,
                 "grader": "judge:scripted",
                 "group": "t",
+                "task_id": "t",
                 "score": 0.5,
                 "evidence": [
                     {"score": 0.5, "reasoning": "", "strengths": [], "weaknesses": [], "issues": []}

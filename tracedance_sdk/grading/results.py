@@ -32,9 +32,18 @@ from tracedance_sdk.errors import (
     UnreadableFile,
     UnsupportedVersion,
 )
+from tracedance_sdk.grading.judgement import JudgeAnswer
 from tracedance_sdk.grading.report import Report
 from tracedance_sdk.grading.verdicts import Verdict
-from tracedance_sdk.trace import Json, Trace, invalid_trace, parse_json, read_bytes, spelled_out
+from tracedance_sdk.trace import (
+    Json,
+    Trace,
+    invalid_trace,
+    parse_json,
+    plain,
+    read_bytes,
+    spelled_out,
+)
 
 FORMAT: Final = "tracedance.results"
 VERSION: Final = 1
@@ -68,6 +77,8 @@ class ResultRow(BaseModel):
         sample: Which repetition, from 0.
         grader: ``spec:<task id>``, ``judge:<name>``, or whatever else graded.
         group: The leave-out unit.
+        task_id: The task that the trace itself names; None when it names none. Runs of one task
+            are trials of it.
         model: The model that was graded.
         verdict: None for a judge, who gives none.
         raw_verdict: Before a gate or an allowance changed it.
@@ -75,6 +86,7 @@ class ResultRow(BaseModel):
         missing_reason: Why there is no verdict or score; one line.
         evidence: The grades with their evidence, or the judgement.
         usage: Tokens and cost of the judge.
+        spec_sha256: Of the specification, for rows that one decided.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -83,6 +95,7 @@ class ResultRow(BaseModel):
     sample: int = Field(default=0, ge=0)
     grader: str
     group: str | None = None
+    task_id: str | None = None
     model: str | None = None
     verdict: Verdict | None = None
     raw_verdict: Verdict | None = None
@@ -90,6 +103,7 @@ class ResultRow(BaseModel):
     missing_reason: str | None = None
     evidence: tuple[Json, ...] = ()
     usage: dict[str, Json] | None = None
+    spec_sha256: str | None = None
 
     @property
     def order(self) -> tuple[str, str, int, int, str]:
@@ -117,7 +131,7 @@ def rows_of(
 
     Args:
         report: The report.
-        trace: The trace it is about, for the model that ran.
+        trace: The trace it is about, for the model that ran and the task it names.
         instance_id: Of the test or file.
         sample: Which repetition.
     """
@@ -125,6 +139,7 @@ def rows_of(
         "subject": Subject(trace_id=report.trace_id, instance_id=instance_id),
         "sample": sample,
         "group": report.group or report.task_id,
+        "task_id": None if trace is None else trace.task_id,
         "model": None if trace is None else _model(trace),
     }
     missing = [grade.reason for grade in report.grades if grade.score is None and grade.decides]
@@ -138,20 +153,25 @@ def rows_of(
             score=float(report.passed) if graded else None,
             missing_reason=None if graded else (*missing, *report.notes, "not decided")[0],
             evidence=tuple(grade.to_dict() for grade in report.grades),
+            spec_sha256=report.spec_hash,
         )
     ]
     if report.judge is not None:
-        judgement = report.judge.judgement
-        rows.append(
-            ResultRow(
-                **common,
-                grader=f"judge:{report.judge.judge}",
-                score=report.judge.score,
-                missing_reason=report.judge.missing_reason,
-                evidence=() if judgement is None else (judgement.to_dict(),),
-            )
-        )
+        rows.append(_judge_row(report.judge, common))
     return rows
+
+
+def _judge_row(answer: JudgeAnswer, common: dict[str, Any]) -> ResultRow:
+    told: dict[str, Any] = {"judge": answer.identity, "missing": answer.missing}
+    return ResultRow(
+        **common,
+        grader=f"judge:{answer.judge}",
+        score=answer.score,
+        missing_reason=answer.missing_reason,
+        evidence=() if answer.judgement is None else (answer.judgement.to_dict(),),
+        usage=None if answer.usage is None else plain(answer.usage),
+        **{name: value for name, value in told.items() if value is not None},
+    )
 
 
 class ResultSetWriter:

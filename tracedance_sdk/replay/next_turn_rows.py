@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tracedance_sdk.grading import ResultRow, Subject, TaskSpec, evaluate, rows_of
+from tracedance_sdk.replay.argument_checks import bad_arguments
 from tracedance_sdk.replay.next_turn import TakenTurn
 from tracedance_sdk.trace import Json, Result, Trace, Turn, assess, plain
 
@@ -18,9 +19,10 @@ def rows_of_turn(
 ) -> Iterator[ResultRow]:
     """Yield a row with the reply, and one with what a specification says of it.
 
-    The row of the reply has three fields of its own: ``reply``, the turn as in a trace, also where
-    it is no answer; ``missing``, the kind, where it is none; ``unknown_tools``, the names that it
-    calls and that were not offered. A missing reply is never graded.
+    The row of the reply has fields of its own: ``reply``, the turn as in a trace, also where it is
+    no answer; ``missing``, the kind, where it is none; ``unknown_tools``, the names that it calls
+    and that were not offered; ``bad_arguments``, its calls against their tools' schemas (see
+    `bad_arguments`); ``tools_origin``. A missing reply is never graded.
 
     Args:
         taken: The turn.
@@ -30,9 +32,10 @@ def rows_of_turn(
     point, reply = taken.point, taken.reply
     trace, missing = point.trace, reply.missing
     common: dict[str, Any] = {
-        "subject": Subject(trace_id=trace.id, turn=point.turn),
+        "subject": Subject(trace_id=trace.id, turn=point.turn, instance_id=point.instance_id),
         "sample": taken.sample,
-        "group": trace.group or trace.task_id,
+        "group": point.group,
+        "task_id": trace.task_id,
         "model": model,
     }
     why = None if missing is None else str(missing)
@@ -40,7 +43,11 @@ def rows_of_turn(
     if missing is not None:
         own["missing"] = missing.kind
     if reply.turn is not None:
-        own |= {"reply": plain(reply.turn), "unknown_tools": unknown_tools(trace, reply.turn)}
+        own |= {
+            "reply": plain(reply.turn),
+            "unknown_tools": unknown_tools(trace, reply.turn),
+            "bad_arguments": bad_arguments(trace, reply.turn),
+        }
     usage: dict[str, Json] | None = None
     if reply.usage is not None:
         usage = plain(reply.usage)
@@ -48,7 +55,13 @@ def rows_of_turn(
     if spec is None:
         return
     if missing is not None or reply.turn is None:
-        yield ResultRow(**common, grader=f"spec:{spec.id}", missing_reason=f"no answer: {why}")
+        yield ResultRow(
+            **common,
+            grader=f"spec:{spec.id}",
+            missing_reason=f"no answer: {why}",
+            spec_sha256=spec.digest,
+            **_given({"missing": own.get("missing")}),
+        )
         return
     for row in rows_of(evaluate(turn_alone(trace, reply.turn), spec), sample=taken.sample):
         yield row.model_copy(update=common)
