@@ -141,7 +141,9 @@ class Rubric(BaseModel):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document that `parse_rubric` reads back, unknown fields included."""
-        fields = self.model_dump(mode="json", exclude_none=True)
+        fields = self.model_dump(mode="json")
+        if self.notes is None:
+            del fields["notes"]
         levels = {str(level): text for level, text in self.levels.items()}
         return {"format": FORMAT, "version": VERSION, **fields, "levels": levels}
 
