@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         ask_judge,
         judge_name,
         read_judgement,
+        read_with_warnings,
     )
     from tracedance_sdk.grading.loading import load_spec, parse_spec, read_spec
     from tracedance_sdk.grading.matching import ABSENT, Difference
@@ -122,6 +123,7 @@ __all__ = [
     "read_judgement",
     "read_results",
     "read_spec",
+    "read_with_warnings",
     "rows_of",
     "worst",
 ]
@@ -149,6 +151,7 @@ __getattr__, __dir__ = lazy_face(
             "ask_judge",
             "judge_name",
             "read_judgement",
+            "read_with_warnings",
         ),
         "loading": ("load_spec", "parse_spec", "read_spec"),
         "matching": ("ABSENT", "Difference"),

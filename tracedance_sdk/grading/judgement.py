@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Protocol, get_
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StrictFloat, ValidationError
 
 from tracedance_sdk.errors import InvalidJSON, InvalidJudgement, Problem
-from tracedance_sdk.trace import Json, Trace, is_type_stub, parse_json, path_text
+from tracedance_sdk.trace import Json, Trace, Usage, is_type_stub, parse_json, path_text
 
 if TYPE_CHECKING:
     from tracedance_sdk.grading.spec import TaskSpec
@@ -108,6 +108,9 @@ class JudgeAnswer(BaseModel):
         judgement: None when the judge had no usable reply.
         missing_reason: One line; None exactly when there is a judgement.
         warnings: What was dropped from the reply, such as ids of calls that do not exist.
+        missing: The kind of what is missing, where a model was asked: a key of `llm.MISSING`.
+        usage: Tokens and cost of all calls for it; None where no model was asked.
+        identity: What makes the judge this one: digests of its prompt and the like.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -116,6 +119,9 @@ class JudgeAnswer(BaseModel):
     judgement: Judgement | None = None
     missing_reason: str | None = None
     warnings: tuple[str, ...] = ()
+    missing: str | None = None
+    usage: Usage | None = None
+    identity: dict[str, str] | None = None
 
     @property
     def score(self) -> float | None:
@@ -126,7 +132,8 @@ class JudgeAnswer(BaseModel):
 class Judge(Protocol):
     """Somebody who scores how a run went. A `name` attribute, when present, names it in reports.
 
-    Returned may be a `Judgement`, or a reply (text or JSON) that is then read as one.
+    Returned may be a `Judgement`, a reply (text or JSON) that is then read as one, or a
+    `JudgeAnswer`, which can tell what it cost.
     """
 
     def judge(self, trace: Trace, spec: TaskSpec) -> Judgement | Json | Awaitable[Judgement | Json]:
@@ -154,10 +161,27 @@ def read_judgement(reply: Json, trace: Trace) -> Judgement:
         Traceback (most recent call last):
         tracedance_sdk.errors.InvalidJudgement: the judge's reply is not JSON: 'I would say 8 ...
     """
-    judgement, warnings = _read(reply, trace)
+    judgement, warnings = read_with_warnings(reply, trace)
     for warning in warnings:
         _log.warning("%s", warning)
     return judgement
+
+
+def read_with_warnings(reply: Json, trace: Trace) -> tuple[Judgement, tuple[str, ...]]:
+    """Read a judge's reply, see `read_judgement`; what was dropped is told and not logged.
+
+    Raises:
+        InvalidJudgement: Empty, not JSON, or not a judgement; `problems` lists what is wrong.
+    """
+    if isinstance(reply, Judgement):
+        reply = reply.model_dump(warnings=False)
+    elif isinstance(reply, (str, bytes)):
+        reply = _parse(reply)
+    if reply is None:
+        raise InvalidJudgement("the judge's reply is empty")
+    if not isinstance(reply, dict):
+        raise InvalidJudgement(f"the judge's reply is not an object: {_shown(reply)}")
+    return _known_ids_only(_validated(reply), trace)
 
 
 async def ask_judge(judge: Judge, trace: Trace, spec: TaskSpec) -> JudgeAnswer:
@@ -171,7 +195,9 @@ async def ask_judge(judge: Judge, trace: Trace, spec: TaskSpec) -> JudgeAnswer:
         reply = judge.judge(trace, spec)
         if inspect.isawaitable(reply):
             reply = await reply
-        judgement, warnings = _read(reply, trace)
+        if isinstance(reply, JudgeAnswer):
+            return _heard(reply, name, trace)
+        judgement, warnings = read_with_warnings(reply, trace)
     except InvalidJudgement as error:
         return JudgeAnswer(judge=name, missing_reason=one_line(str(error)))
     except Exception as error:  # noqa: BLE001 - a judge is foreign code; its failure is a value
@@ -191,16 +217,19 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _read(reply: Json, trace: Trace) -> tuple[Judgement, tuple[str, ...]]:
-    if isinstance(reply, Judgement):
-        reply = reply.model_dump(warnings=False)
-    elif isinstance(reply, (str, bytes)):
-        reply = _parse(reply)
-    if reply is None:
-        raise InvalidJudgement("the judge's reply is empty")
-    if not isinstance(reply, dict):
-        raise InvalidJudgement(f"the judge's reply is not an object: {_shown(reply)}")
-    return _known_ids_only(_validated(reply), trace)
+def _heard(answer: JudgeAnswer, name: str, trace: Trace) -> JudgeAnswer:
+    """Return a judge's own answer, checked like any reply."""
+    if answer.judgement is None:
+        reason = one_line(answer.missing_reason or "") or "the judge gave no judgement"
+        return answer.model_copy(update={"judge": name, "missing_reason": reason})
+    judgement, warnings = read_with_warnings(answer.judgement, trace)
+    update = {
+        "judge": name,
+        "judgement": judgement,
+        "missing_reason": None,
+        "warnings": (*answer.warnings, *warnings),
+    }
+    return answer.model_copy(update=update)
 
 
 def _parse(reply: str | bytes) -> Json:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from tracedance_sdk.grading.grades import Dimension, Grade, counted
 from tracedance_sdk.grading.judgement import JudgeAnswer, Judgement
 from tracedance_sdk.grading.verdicts import Verdict, worst
+from tracedance_sdk.trace import plain
 
 FORMAT: Final = "tracedance.report"
 VERSION: Final = 1
@@ -173,8 +174,13 @@ class Report(BaseModel):
                 "missing_reason": self.score_missing_reason,
                 "judge": None if self.judge is None else self.judge.judge,
                 "judgement": None if self.judgement is None else self.judgement.to_dict(),
+                **self._cost_of_judge(),
             },
         }
+
+    def _cost_of_judge(self) -> dict[str, Any]:
+        usage = None if self.judge is None else self.judge.usage
+        return {} if usage is None else {"usage": plain(usage)}
 
 
 def _reason(grades: tuple[Grade, ...], verdict: Verdict) -> str:
