@@ -33,7 +33,10 @@ from tracedance_sdk.trace import invalid_trace, json_digest, parse_json, read_by
 
 FORMAT: Final = "tracedance.labels"
 VERSION: Final = 1
-_Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+LONGEST_NAME: Final = 200
+"""Characters of a labeller's name."""
+
+_Name = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_NAME)]
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
