@@ -1,0 +1,270 @@
+"""How far a judge and people agree, each measure with its interval or the reason why it has none.
+
+Where items belong to groups, such as the trials of one task, the groups are the sample: intervals
+are then over clusters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import combinations
+from typing import Final, NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+from tracedance_sdk.errors import NotEnoughData
+from tracedance_sdk.judging.judged_rows import MOST
+from tracedance_sdk.judging.labels import ItemKey
+from tracedance_sdk.judging.rated_items import HumanRating, RatedPair
+from tracedance_sdk.statistics import (
+    Confusion,
+    Correlation,
+    Difference,
+    Estimate,
+    Interval,
+    ReliabilityCurve,
+    clustered_coefficient,
+    clustered_rate,
+    confusion,
+    kendall,
+    krippendorff_alpha,
+    paired_difference,
+    pass_rate,
+    reliability_curve,
+    spearman,
+)
+
+
+class Measure(BaseModel):
+    """A figure with its 95 % interval, or why there is none.
+
+    Attributes:
+        value: None when it is not defined.
+        low: Lower end of the interval; None when there is no interval.
+        high: Upper end.
+        n: How many pairs it is computed from.
+        why: Why there is no value or no interval; one line.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    why: str | None = None
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """The figure as statistics have it; None without value or interval."""
+        if self.value is None or self.low is None or self.high is None:
+            return None
+        return Estimate(self.value, Interval(self.low, self.high), self.n)
+
+
+class Agreement(NamedTuple):
+    """How far two sides agree.
+
+    Attributes:
+        confusion: Passes and fails, of all pairs.
+        measures: Name → figure, in the order of `MEASURES`; those of scores are computed from the
+            pairs in which both sides have one.
+        curve: What each stretch of the judge's scores, as shares of 5, is worth; None without.
+        n_clusters: How many independent units the pairs make.
+    """
+
+    confusion: Confusion
+    measures: Mapping[str, Measure]
+    curve: ReliabilityCurve | None
+    n_clusters: int
+
+
+MEASURES: Final[dict[str, str]] = {
+    "agreement": "agreement",
+    "kappa": "Cohen's kappa",
+    "alpha": "Krippendorff's alpha",
+    "precision": "precision of passes",
+    "recall": "recall of passes",
+    "specificity": "recall of fails",
+    "spearman": "Spearman, scores",
+    "kendall": "Kendall, scores",
+    "alpha_scores": "alpha, scores",
+    "leniency": "leniency, points",
+}
+"""Name of each measure → how it is shown."""
+
+_OF_SCORES: Final = ("spearman", "kendall", "alpha_scores", "leniency")
+SHARES: Final = frozenset({"agreement", "precision", "recall", "specificity"})
+"""The measures that are shares of items."""
+
+_BINS: Final = 5
+
+
+def measured(compute: Callable[[], Estimate | Correlation | Difference], *, n: int) -> Measure:
+    """Return what a statistic gives, or why it gives nothing."""
+    try:
+        found = compute()
+    except NotEnoughData as error:
+        return Measure(n=n, why=str(error))
+    return Measure(value=found.value, low=found.interval.low, high=found.interval.high, n=n)
+
+
+def agreement_of(pairs: Sequence[RatedPair]) -> Agreement:
+    """Return how far a judge agrees with people.
+
+    Args:
+        pairs: A judge's rating beside a person's, each.
+    """
+    clusters = clusters_of(pairs)
+    judge = [pair.item.judge.passed for pair in pairs]
+    human = [pair.human.passed for pair in pairs]
+    scored = [
+        (pair.item.judge.score, pair.human.score, owner)
+        for pair, owner in zip(pairs, clusters, strict=True)
+        if pair.item.judge.score is not None and pair.human.score is not None
+    ]
+    measures = {**pass_measures(judge, human, clusters), **_score_measures(scored)}
+    return Agreement(confusion(judge, human), measures, _curve(pairs), len(set(clusters)))
+
+
+def clusters_of(pairs: Sequence[RatedPair]) -> list[Hashable]:
+    """Return for each pair what it belongs to: its group, or its item where groups say nothing.
+
+    Groups say nothing when there is only one, or when an item has none.
+    """
+    groups = [pair.item.judge.group for pair in pairs]
+    if None in groups or len(set(groups)) < 2:
+        return [pair.item.key for pair in pairs]
+    return list(groups)
+
+
+def pass_measures(
+    judge: Sequence[bool], human: Sequence[bool], clusters: Sequence[Hashable]
+) -> dict[str, Measure]:
+    """Return the measures of passes and fails, item by item.
+
+    Args:
+        judge: Whether the judge passes each item.
+        human: The same by people.
+        clusters: What each item belongs to.
+    """
+
+    def coefficient(of: Callable[[list[bool], list[bool]], Estimate]) -> Measure:
+        def kept(places: Sequence[int]) -> Estimate:
+            return of([judge[at] for at in places], [human[at] for at in places])
+
+        return measured(lambda: clustered_coefficient(kept, clusters), n=len(judge))
+
+    same = [a == b for a, b in zip(judge, human, strict=True)]
+    return {
+        "agreement": share(same, clusters),
+        "kappa": coefficient(lambda a, b: confusion(a, b).kappa()),
+        "alpha": coefficient(lambda a, b: krippendorff_alpha(list(zip(a, b, strict=True)))),
+        "precision": _share_where(judge, same, clusters, "passes by the judge"),
+        "recall": _share_where(human, same, clusters, "passes by people"),
+        "specificity": _share_where([not a for a in human], same, clusters, "fails by people"),
+    }
+
+
+def share(outcomes: Sequence[bool], clusters: Sequence[Hashable]) -> Measure:
+    """Return a share of items, its interval over clusters where items share one."""
+    n = len(outcomes)
+    if len(set(clusters)) == n:
+        return measured(lambda: pass_rate(sum(outcomes), n), n=n)
+    found = measured(lambda: clustered_rate([float(out) for out in outcomes], clusters), n=n)
+    if found.value is None and n:
+        return found.model_copy(update={"value": sum(outcomes) / n})
+    return found
+
+
+def _share_where(
+    chosen: Sequence[bool], outcomes: Sequence[bool], clusters: Sequence[Hashable], what: str
+) -> Measure:
+    places = [at for at, is_chosen in enumerate(chosen) if is_chosen]
+    if not places:
+        return Measure(why=f"no {what}")
+    return share([outcomes[at] for at in places], [clusters[at] for at in places])
+
+
+def _score_measures(scored: Sequence[tuple[float, float, Hashable]]) -> dict[str, Measure]:
+    if not scored:
+        why = "no item has scores on both sides"
+        return {name: Measure(why=why) for name in _OF_SCORES}
+    n = len(scored)
+    judge, human = [item[0] for item in scored], [item[1] for item in scored]
+    clusters = [item[2] for item in scored]
+
+    def coefficient(of: Callable[[list[float], list[float]], Estimate | Correlation]) -> Measure:
+        def kept(places: Sequence[int]) -> Estimate:
+            found = of([judge[at] for at in places], [human[at] for at in places])
+            return Estimate(found.value, found.interval, found.n)
+
+        return measured(lambda: clustered_coefficient(kept, clusters), n=n)
+
+    def alpha(a: list[float], b: list[float]) -> Estimate:
+        rounded = [(round(x, 2), round(y, 2)) for x, y in zip(a, b, strict=True)]
+        return krippendorff_alpha(rounded, scale="interval")
+
+    return {
+        "spearman": coefficient(spearman),
+        "kendall": coefficient(kendall),
+        "alpha_scores": coefficient(alpha),
+        "leniency": measured(lambda: paired_difference(human, judge, clusters=clusters), n=n),
+    }
+
+
+def _curve(pairs: Sequence[RatedPair]) -> ReliabilityCurve | None:
+    scored = [
+        (min(1.0, max(0.0, pair.item.judge.score / MOST)), pair.human.passed)
+        for pair in pairs
+        if pair.item.judge.score is not None
+    ]
+    if not scored:
+        return None
+    return reliability_curve([a for a, _ in scored], [b for _, b in scored], n_bins=_BINS)
+
+
+class BetweenHumans(NamedTuple):
+    """How far the labellers agree among themselves.
+
+    Attributes:
+        pairs: For each two labellers that share items, by name: their passes and fails (the first
+            as the judge of the second), agreement and kappa.
+        alpha: Over all labellers, passes and fails.
+        alpha_scores: The same of their scores.
+    """
+
+    pairs: tuple[tuple[str, str, Confusion, Measure, Measure], ...]
+    alpha: Measure
+    alpha_scores: Measure
+
+
+def between_humans(
+    labels: Mapping[str, Mapping[ItemKey, HumanRating]],
+) -> BetweenHumans | None:
+    """Return how far labellers agree with each other; None for fewer than two.
+
+    Args:
+        labels: Labeller → item → rating.
+    """
+    if len(labels) < 2:
+        return None
+    found = []
+    for first, second in combinations(labels, 2):
+        shared = [key for key in labels[first] if key in labels[second]]
+        if not shared:
+            continue
+        sides = [[labels[name][key].passed for key in shared] for name in (first, second)]
+        measures = pass_measures(sides[0], sides[1], shared)
+        found.append((first, second, confusion(*sides), measures["agreement"], measures["kappa"]))
+    keys = list(dict.fromkeys(key for ratings in labels.values() for key in ratings))
+    units = [[by.get(key) for by in labels.values()] for key in keys]
+    passed = [[None if r is None else r.passed for r in unit] for unit in units]
+    scores = [[None if r is None or r.score is None else r.score for r in unit] for unit in units]
+    n = sum(len(unit) - unit.count(None) > 1 for unit in passed)
+    n_scored = sum(len(unit) - unit.count(None) > 1 for unit in scores)
+    return BetweenHumans(
+        tuple(found),
+        measured(lambda: krippendorff_alpha(passed), n=n),
+        measured(lambda: krippendorff_alpha(scores, scale="interval"), n=n_scored),
+    )
