@@ -14,7 +14,23 @@ if TYPE_CHECKING:
     from tracedance_sdk.judging.heuristic import HeuristicJudge
     from tracedance_sdk.judging.identity import JudgeIdentity
     from tracedance_sdk.judging.items import JudgedItem, RubricScore
+    from tracedance_sdk.judging.label_tables import LabelTable, TableReading, labels_from_table
+    from tracedance_sdk.judging.label_templates import (
+        TemplateItem,
+        label_template,
+        protected,
+        unprotected,
+    )
     from tracedance_sdk.judging.label_writer import LabelWriter
+    from tracedance_sdk.judging.labelling import (
+        LONGEST_NOTE,
+        UNSURE,
+        Answer,
+        Labelling,
+        Scale,
+        chosen_items,
+        label_of,
+    )
     from tracedance_sdk.judging.labels import (
         ItemKey,
         Label,
@@ -37,14 +53,18 @@ if TYPE_CHECKING:
     from tracedance_sdk.judging.rubric import Rubric, load_rubric, packaged_rubrics, parse_rubric
     from tracedance_sdk.judging.rubric_judge import OUTPUT_CAP, RubricJudge
     from tracedance_sdk.judging.rubric_prompt import MODES, Mode
+    from tracedance_sdk.judging.trajectory_judge import TrajectoryJudge
 
 __all__ = [
     "ABOUT_CONDENSED",
     "JUDGE_GRADER",
+    "LONGEST_NOTE",
     "MODES",
     "MOST_CHARACTERS",
     "OUTPUT_CAP",
     "PANEL_GRADER",
+    "UNSURE",
+    "Answer",
     "HeuristicJudge",
     "ItemKey",
     "JudgeIdentity",
@@ -53,7 +73,9 @@ __all__ = [
     "Label",
     "LabelHeader",
     "LabelSet",
+    "LabelTable",
     "LabelWriter",
+    "Labelling",
     "Mode",
     "Panel",
     "PanelFinding",
@@ -62,20 +84,30 @@ __all__ = [
     "Rubric",
     "RubricJudge",
     "RubricScore",
+    "Scale",
+    "TableReading",
+    "TemplateItem",
+    "TrajectoryJudge",
     "check_label_rubric",
+    "chosen_items",
     "condensed",
     "current_labels",
     "judge_items",
+    "label_of",
+    "label_template",
+    "labels_from_table",
     "load_rubric",
     "packaged_rubrics",
     "panel_manifest",
     "panel_score",
     "parse_rubric",
+    "protected",
     "read_labels",
     "rows_of_panel",
     "rows_of_rubric",
     "run_panels",
     "save_judgements",
+    "unprotected",
 ]
 
 __getattr__, __dir__ = lazy_face(
@@ -84,7 +116,19 @@ __getattr__, __dir__ = lazy_face(
         "condensing": ("ABOUT_CONDENSED", "MOST_CHARACTERS", "condensed"),
         "heuristic": ("HeuristicJudge",),
         "identity": ("JudgeIdentity",),
+        "items": ("JudgedItem", "RubricScore"),
+        "label_tables": ("LabelTable", "TableReading", "labels_from_table"),
+        "label_templates": ("TemplateItem", "label_template", "protected", "unprotected"),
         "label_writer": ("LabelWriter",),
+        "labelling": (
+            "LONGEST_NOTE",
+            "UNSURE",
+            "Answer",
+            "Labelling",
+            "Scale",
+            "chosen_items",
+            "label_of",
+        ),
         "labels": (
             "ItemKey",
             "Label",
@@ -94,7 +138,6 @@ __getattr__, __dir__ = lazy_face(
             "current_labels",
             "read_labels",
         ),
-        "items": ("JudgedItem", "RubricScore"),
         "panel": ("Panel", "PanelFinding", "judge_items", "run_panels"),
         "panel_rows": (
             "JUDGE_GRADER",
@@ -108,5 +151,6 @@ __getattr__, __dir__ = lazy_face(
         "rubric": ("Rubric", "load_rubric", "packaged_rubrics", "parse_rubric"),
         "rubric_judge": ("OUTPUT_CAP", "RubricJudge"),
         "rubric_prompt": ("MODES", "Mode"),
+        "trajectory_judge": ("TrajectoryJudge",),
     },
 )
