@@ -63,7 +63,8 @@ def test_what_a_model_saw_before_a_turn_has_no_reasoning() -> None:
     assert [part.type for part in seen[1].content] == ["text", "media", "text"]
     assert seen[1].calls == trace.turns[1].calls
     assert trace.before(0) == ()
-    for place in (-1, 2):
+    assert trace.before(2) == seen
+    for place in (-1, 3):
         with pytest.raises(IndexError):
             trace.before(place)
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from tracedance_sdk.cli.complaints import complain
 from tracedance_sdk.cli.model_options import MODEL_NAMES, ModelOptions, model_options
 from tracedance_sdk.cli.wanted import Wanted, wanted_options
+
+if TYPE_CHECKING:
+    from tracedance_sdk.cli.next_turn_jobs import NextTurnPlan
+    from tracedance_sdk.cli.wanted import Missed
+    from tracedance_sdk.replay import Instance
+    from tracedance_sdk.trace import Trace
 
 _EXIT_CODES: Final = """\b
 Exit codes:
@@ -78,19 +85,46 @@ def next_turn_command(
 ) -> int:
     """Let a model take the next turn of recorded runs; nothing it asks for is carried out.
 
-    SOURCES are stores, trace files, folders, journals. Without --turn or --before-call the last
-    turn that a model wrote is taken anew. A killed run goes on where it stopped when it is started
-    again: replies that were paid for lie in the cache.
+    SOURCES are stores, trace files, folders, journals, or files of instances. Without --turn or
+    --before-call the last turn that a model wrote is taken anew; an instance says itself which. A
+    killed run goes on where it stopped when it is started again: replies that were paid for lie in
+    the cache.
     """
     from tracedance_sdk.cli.next_turn_jobs import NextTurnPlan, run_plan
     from tracedance_sdk.cli.next_turn_output import print_outcome
-    from tracedance_sdk.cli.wanted import Missed, wanted_traces
+    from tracedance_sdk.cli.wanted import Missed
 
     plan, missed = NextTurnPlan(tools=wanted.tools, calls=calls, **options), Missed()
     try:
-        outcome = run_plan(plan, wanted_traces(sources, wanted, missed))
+        outcome = run_plan(plan, _chosen(sources, wanted, plan, missed))
     except KeyboardInterrupt:
         complain("stopped; replies so far are kept: the same command goes on from there")
         return _INTERRUPTED
     print_outcome(outcome, as_json=as_json)
     return outcome.exit_code or (3 if missed.number else 0)
+
+
+def _chosen(
+    sources: tuple[Path, ...], wanted: Wanted, plan: NextTurnPlan, missed: Missed
+) -> Iterator[Trace | Instance]:
+    """Yield the instances of the files that hold some, and the traces of all others."""
+    from tracedance_sdk.cli.wanted import wanted_traces
+    from tracedance_sdk.errors import InvalidOption, InvalidTrace
+    from tracedance_sdk.replay import is_instance_file, read_instances
+
+    files = [path for path in sources if is_instance_file(path)]
+    chosen = (plan.turn, plan.before_call, wanted.trace_id, wanted.where)
+    if files and any(value is not None for value in chosen):
+        raise InvalidOption(
+            f"{str(files[0])!r} holds instances, which say themselves where they are cut: "
+            "--turn, --before-call, --trace and --where are for traces"
+        )
+    for path in files:
+        for item in read_instances(path):
+            if isinstance(item, InvalidTrace):
+                missed.tell(str(item))
+            else:
+                yield item
+    others = tuple(path for path in sources if path not in files)
+    if others:
+        yield from wanted_traces(others, wanted, missed)

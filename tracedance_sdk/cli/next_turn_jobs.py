@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -24,10 +24,12 @@ from tracedance_sdk.replay import (
     Cut,
     DecisionPoint,
     Exclusion,
+    Instance,
     Sampling,
     TakenTurn,
     ToolLimit,
     decision_points,
+    instance_point,
     rows_of_turn,
     run_next_turns,
     sendable,
@@ -88,7 +90,7 @@ class _Tools(NamedTuple):
     spec: TaskSpec | None
 
 
-def run_plan(plan: NextTurnPlan, traces: Iterable[Trace]) -> Outcome:
+def run_plan(plan: NextTurnPlan, sources: Iterable[Trace | Instance]) -> Outcome:
     """Take the turns and write the result set.
 
     Raises:
@@ -96,14 +98,14 @@ def run_plan(plan: NextTurnPlan, traces: Iterable[Trace]) -> Outcome:
             that can be sent; nothing was sent then.
     """
     tools = _open(plan)
-    points, excluded = _sorted_out(plan, tools, traces)
+    points, excluded = _sorted_out(plan, tools, sources)
     if not points:
         raise InvalidOption(_nothing_to_send(excluded))
     with asking_progress([tools.opened], len(points) * plan.samples) as on_turn:
         taken = run_next_turns(points, tools.opened.asker, plan.sampling, on_turn=on_turn)
     model = tools.opened.name
     rows = [row for item in taken for row in rows_of_turn(item, model=model, spec=tools.spec)]
-    manifest = _manifest(plan, tools, points, excluded, taken)
+    manifest = _manifest(plan, tools, points, excluded, taken) | _odd_calls(rows)
     with ResultSetWriter(plan.out, manifest=manifest) as writer:
         writer.add(rows)
     verdicts = [row.verdict for row in rows if row.verdict is not None]
@@ -123,28 +125,49 @@ def _open(plan: NextTurnPlan) -> _Tools:
     return _Tools(opened, spec)
 
 
+def _odd_calls(rows: Iterable[ResultRow]) -> dict[str, int]:
+    """Count the answers that call what was not offered, or not as its schema wants it."""
+    own = [row.model_extra or {} for row in rows if row.missing_reason is None]
+    return {
+        f"answers_with_{name}": sum(name in fields for fields in own)
+        for name in ("unknown_tools", "bad_arguments")
+    }
+
+
 def _sorted_out(
-    plan: NextTurnPlan, tools: _Tools, traces: Iterable[Trace]
+    plan: NextTurnPlan, tools: _Tools, sources: Iterable[Trace | Instance]
 ) -> tuple[list[DecisionPoint], list[Exclusion]]:
     """Return the places to ask about, each once, and what is left out."""
-    points: dict[tuple[str, int], DecisionPoint] = {}
+    points: dict[tuple[str | None, str, int], DecisionPoint] = {}
     excluded: list[Exclusion] = []
-    cut = Cut(plan.turn, plan.before_call)
-    for trace in traces:
-        fit: list[DecisionPoint] = []
-        for item in decision_points(trace, cut, tools=plan.tools):
-            if isinstance(item, Exclusion):
-                excluded.append(item)
-            else:
-                fit.append(item)
-        for found in sendable(fit, tools.opened.model, plan.sampling):
+    for source in sources:
+        for found in _sendable(plan, tools, source):
             if isinstance(found, Exclusion):
                 excluded.append(found)
-            elif (found.trace.id, found.turn) in points:
-                excluded.append(Exclusion(found.trace.id, found.turn, "the same trace again"))
+                continue
+            key = found.instance_id, found.trace.id, found.turn
+            if key in points:
+                reason = "the same trace again" if key[0] is None else "the same instance again"
+                excluded.append(Exclusion(key[1], key[2], reason, "", key[0]))
             else:
-                points[found.trace.id, found.turn] = found
+                points[key] = found
     return list(points.values()), excluded
+
+
+def _sendable(
+    plan: NextTurnPlan, tools: _Tools, source: Trace | Instance
+) -> Iterator[DecisionPoint | Exclusion]:
+    if isinstance(source, Instance):
+        found: Iterable[DecisionPoint | Exclusion] = [instance_point(source, tools=plan.tools)]
+    else:
+        found = decision_points(source, Cut(plan.turn, plan.before_call), tools=plan.tools)
+    fit: list[DecisionPoint] = []
+    for item in found:
+        if isinstance(item, Exclusion):
+            yield item
+        else:
+            fit.append(item)
+    yield from sendable(fit, tools.opened.model, plan.sampling)
 
 
 def _nothing_to_send(excluded: list[Exclusion]) -> str:

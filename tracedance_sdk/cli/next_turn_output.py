@@ -16,6 +16,10 @@ from tracedance_sdk.replay import GRADER
 from tracedance_sdk.report import document_text, report_console
 
 _MOST_ROWS: Final = 20
+_ODD_CALLS: Final = {
+    "answers_with_unknown_tools": "calls what was not offered",
+    "answers_with_bad_arguments": "arguments against the schema",
+}
 
 
 def print_outcome(outcome: Outcome, *, as_json: bool) -> None:
@@ -37,6 +41,11 @@ def print_outcome(outcome: Outcome, *, as_json: bool) -> None:
     )
     rows = [("answer", f"{manifest['answers']:,}", "")]
     rows += [
+        (f"  {what}", f"{manifest[key]:,}", _first_odd(outcome, key.removeprefix("answers_with_")))
+        for key, what in _ODD_CALLS.items()
+        if manifest[key]
+    ]
+    rows += [
         (f"missing: {kind}", f"{number:,}", _example(outcome, kind))
         for kind, number in manifest["missing"].items()
     ]
@@ -55,6 +64,14 @@ def print_outcome(outcome: Outcome, *, as_json: bool) -> None:
         print_columns(console, ("Left out", "number"), shown, numbers=(1,))
     console.say(told_spent(manifest))
     console.say(f"result set: {outcome.plan.out}")
+
+
+def _first_odd(outcome: Outcome, field: str) -> str:
+    """Return the first odd call among the answers."""
+    for row in outcome.rows:
+        for item in (row.model_extra or {}).get(field, ()) if row.missing_reason is None else ():
+            return item if isinstance(item, str) else f"{item['name']}: {item['problem']}"
+    return ""
 
 
 def _example(outcome: Outcome, kind: str) -> str:

@@ -77,6 +77,12 @@ class Missed:
 
     number = 0
 
+    def tell(self, problem: str) -> None:
+        """Count something that could not be read, and say it while it is among the first."""
+        self.number += 1
+        if self.number <= _MOST_PROBLEMS:
+            complain(problem)
+
 
 def wanted_traces(sources: tuple[Path, ...], wanted: Wanted, missed: Missed) -> Iterator[Trace]:
     """Yield the traces; what cannot be read is said and counted.
@@ -97,7 +103,7 @@ def wanted_traces(sources: tuple[Path, ...], wanted: Wanted, missed: Missed) -> 
         if wanted.where is not None or is_store(path):
             for item in stored_traces(path, **wanted._asdict()):
                 if isinstance(item, TraceDanceError):
-                    _say(str(item), missed)
+                    missed.tell(str(item))
                 else:
                     yield item
         else:
@@ -109,10 +115,4 @@ def _read(found: Iterable[Collected], missed: Missed) -> Iterator[Trace]:
         if item.trace is not None:
             yield item.trace
         else:
-            _say(str(item.problem), missed)
-
-
-def _say(problem: str, missed: Missed) -> None:
-    missed.number += 1
-    if missed.number <= _MOST_PROBLEMS:
-        complain(problem)
+            missed.tell(str(item.problem))

@@ -42,7 +42,7 @@ class Sampling(NamedTuple):
     def of(self, point: DecisionPoint) -> Iterator[Settings]:
         """Yield the settings of each sample at a decision point."""
         settings = self.settings
-        if self.as_recorded:
+        if self.as_recorded and point.turn < len(point.trace.turns):
             settings = recorded_settings(point.trace.turns[point.turn], settings)
         for sample in range(self.samples):
             seed = None if self.seed is None else self.seed + sample
@@ -80,7 +80,8 @@ def sendable(
                 )
             except Unsendable as error:
                 reason = f"not sendable: {error.kind}"
-                yield Exclusion(point.trace.id, point.turn, reason, str(error))
+                told = Exclusion(point.trace.id, point.turn, reason, str(error), point.instance_id)
+                yield told
                 continue
         yield point
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.formats import complete_tools, tool_table
 from tracedance_sdk.llm import Context, Settings
+from tracedance_sdk.replay.instances import Instance
 from tracedance_sdk.trace import Note, Trace, Turn, assess, with_tools
 
 ToolLimit = Literal["recorded", "known", "inferred"]
@@ -22,10 +23,14 @@ class DecisionPoint(NamedTuple):
     Attributes:
         trace: The trace, its tools no weaker than was asked for.
         turn: Index of the turn that is taken anew.
+        instance_id: Of the instance that it is of; None for a trace alone.
+        group: The leave-out unit; None for that of the trace.
     """
 
     trace: Trace
     turn: int
+    instance_id: str | None = None
+    group: str | None = None
 
     @property
     def context(self) -> Context:
@@ -47,12 +52,14 @@ class Exclusion(NamedTuple):
         turn: Index of the turn; None for the trace as a whole.
         reason: In a few words that are the same for all of its kind.
         detail: What exactly, in one line.
+        instance_id: Of the instance that it is of; None for a trace alone.
     """
 
     trace_id: str
     turn: int | None
     reason: str
     detail: str = ""
+    instance_id: str | None = None
 
 
 class Cut(NamedTuple):
@@ -90,17 +97,22 @@ def decision_points(
     if isinstance(turns, Exclusion):
         yield turns
         return
-    completed = complete_tools(trace, table=tool_table(), limit=tools)
-    allowed = _ORIGINS[: _ORIGINS.index(tools) + 1]
-    kept = [tool for tool in completed.tools if tool.origin in allowed]
-    limited = with_tools(completed, kept) if len(kept) < len(completed.tools) else completed
-    unread = _known_to_the_reader(trace)
-    for turn in turns:
-        why_not = _lacks_tools(limited, tools) or _lacks_content(trace, turn, unread)
-        if why_not is None:
-            yield DecisionPoint(limited, turn)
-        else:
-            yield Exclusion(trace.id, turn, *why_not)
+    yield from _checked(trace, turns, tools)
+
+
+def instance_point(
+    instance: Instance, *, tools: ToolLimit = "inferred"
+) -> DecisionPoint | Exclusion:
+    """Return the place that an instance names, or why it cannot be used.
+
+    Args:
+        instance: The instance.
+        tools: The weakest origin that the definitions of tools may have.
+    """
+    (found,) = _checked(instance.trace, [instance.turn], tools)
+    if isinstance(found, Exclusion):
+        return found._replace(instance_id=instance.id)
+    return found._replace(instance_id=instance.id, group=instance.group)
 
 
 def recorded_settings(turn: Turn, settings: Settings) -> Settings:
@@ -112,6 +124,23 @@ def recorded_settings(turn: Turn, settings: Settings) -> Settings:
         if isinstance(value := given.get(key), (int, float)) and not isinstance(value, bool)
     }
     return settings._replace(**found)
+
+
+def _checked(
+    trace: Trace, turns: Sequence[int], tools: ToolLimit
+) -> Iterator[DecisionPoint | Exclusion]:
+    """Yield the places before some turns, or what they lack."""
+    completed = complete_tools(trace, table=tool_table(), limit=tools)
+    allowed = _ORIGINS[: _ORIGINS.index(tools) + 1]
+    kept = [tool for tool in completed.tools if tool.origin in allowed]
+    limited = with_tools(completed, kept) if len(kept) < len(completed.tools) else completed
+    unread = _known_to_the_reader(trace)
+    for turn in turns:
+        why_not = _lacks_tools(limited, tools) or _lacks_content(trace, turn, unread)
+        if why_not is None:
+            yield DecisionPoint(limited, turn)
+        else:
+            yield Exclusion(trace.id, turn, *why_not)
 
 
 def _turns(trace: Trace, cut: Cut) -> list[int] | Exclusion:
@@ -141,7 +170,10 @@ def _lacks_tools(trace: Trace, limit: ToolLimit) -> tuple[str, str] | None:
 
 def _lacks_content(trace: Trace, turn: int, unread: list[Note]) -> tuple[str, str] | None:
     """Return what the recorded model saw before a turn and the trace does not hold."""
-    start = trace.model_copy(update={"turns": trace.turns[: turn + 1]})
+    taken = trace.turns[turn : turn + 1]
+    if not taken or taken[0].role != "assistant":
+        taken = (Turn(index=turn, role="assistant", origin="agent"),)
+    start = trace.model_copy(update={"turns": (*trace.turns[:turn], *taken)})
     fidelity = assess(start, notes=unread).fidelity
     if "next_turn" in fidelity.fit_for:
         return None

@@ -34,7 +34,7 @@ def rows_of_turn(
     common: dict[str, Any] = {
         "subject": Subject(trace_id=trace.id, turn=point.turn, instance_id=point.instance_id),
         "sample": taken.sample,
-        "group": point.group,
+        "group": point.group or trace.group or trace.task_id,
         "task_id": trace.task_id,
         "model": model,
     }

@@ -366,10 +366,13 @@ class Trace(Record):
     def before(self, turn: int) -> tuple[Turn, ...]:
         """What the model saw before the turn with this index: earlier turns, no reasoning.
 
+        Args:
+            turn: Its index; the number of turns for the one that would follow the last.
+
         Raises:
             IndexError: No such turn.
         """
-        if not 0 <= turn < len(self.turns):
+        if not 0 <= turn <= len(self.turns):
             raise IndexError(f"turn {turn} of a trace with {len(self.turns)} turns")
         return tuple(
             earlier.model_copy(
