@@ -17,6 +17,7 @@ Each leaf is also the nearest builtin exception, so ``except ValueError`` keeps 
     ├── StoreError           (OSError)       a store of traces that cannot be written or read
     ├── InvalidQuery         (ValueError)    SQL that is refused, or that DuckDB refuses
     ├── UnknownTask          (KeyError)      no specification under this task id
+    ├── ForbiddenRecording   (PermissionError)  a recording that a rebuilt test may not read
     ├── StateSourceError     (TypeError)     an object from which no state can be taken
     ├── RecorderError        (RuntimeError)  a recorder used out of order
     └── MissingDependency    (ImportError)   an extra that is not installed
@@ -119,6 +120,10 @@ class StoreError(TraceDanceError, OSError):
 
 class InvalidQuery(TraceDanceError, ValueError):
     """SQL that is not one SELECT, that fails, or that takes too long."""
+
+
+class ForbiddenRecording(TraceDanceError, PermissionError):
+    """A rebuilt test asked for a conversation of its own group, or of none that it may read."""
 
 
 class UnknownTask(TraceDanceError, KeyError):

@@ -1,0 +1,237 @@
+"""Rules learned from recordings: what is found, what proves it, and what is left alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.replay.conversations import Failed, Step, conversation, effect_of, index_of
+from tracedance_sdk.replay.answers import Ladder
+from tracedance_sdk.replay.derivation import RuleBook
+from tracedance_sdk.replay.derivation.synthesis import Example, fits, synthesise
+from tracedance_sdk.replay.derivation.terms import Scope
+from tracedance_sdk.replay.recordings import Conversation, Shelf
+
+Answering = Callable[[dict[str, Any], dict[str, Any]], Any]
+
+
+def examples(answer: Answering, number: int = 4) -> list[Example]:
+    found = []
+    for n in range(number):
+        arguments = {"order": f"W-{1000 + 7 * n}", "count": 3 + 2 * n, "names": [f"n{n}", "x"]}
+        record = {
+            "order": arguments["order"],
+            "left": 50 + n * n,
+            "paid": [{"by": f"card_{n}{k}", "amount": 10 * k + n} for k in range(n + 1)],
+            "note": None,
+        }
+        found.append(Example(Scope(arguments, record), answer(arguments, record)))
+    return found
+
+
+SHAPES: dict[str, tuple[Answering, str]] = {
+    "a constant": (lambda a, r: "done", '"done"'),
+    "an argument": (lambda a, r: a["order"], "arguments.order"),
+    "a field of the record": (lambda a, r: r["left"], "record.left"),
+    "a number turned": (lambda a, r: -a["count"], "-arguments.count"),
+    "a difference": (lambda a, r: r["left"] - a["count"], "record.left - arguments.count"),
+    "a text": (
+        lambda a, r: f"Order {a['order']}: {a['count']} pieces",
+        '"Order {arguments.order}: {arguments.count} pieces"',
+    ),
+    "the record": (lambda a, r: r, "record"),
+    "the record with a state": (lambda a, r: {**r, "state": "off"}, 'record with state = "off"'),
+    "the record without a field": (
+        lambda a, r: {k: v for k, v in r.items() if k != "note"},
+        "record without note",
+    ),
+    "an object of its own": (
+        lambda a, r: {"id": a["order"], "ok": True},
+        "{id = arguments.order, ok = true}",
+    ),
+    "payments given back": (
+        lambda a, r: {**r, "paid": r["paid"] + [{**p, "amount": -p["amount"]} for p in r["paid"]]},
+        (
+            "record with paid = record.paid and then for each item of record.paid: "
+            "{by = item.by, amount = -item.amount}"
+        ),
+    ),
+    "one more payment": (
+        lambda a, r: {**r, "paid": [*r["paid"], {"by": "cash", "amount": a["count"]}]},
+        'record with paid = record.paid and then [{by = "cash", amount = arguments.count}]',
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_simplest_term_that_fits_is_found(shape: str) -> None:
+    answer, expected = SHAPES[shape]
+    found = examples(answer)
+    term = synthesise(found)
+    assert term is not None
+    assert str(term) == expected
+    assert all(fits(term, example) for example in examples(answer, 9))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(lambda a, r: hash(a["order"]) % 1009, id="a number out of nowhere"),
+        pytest.param(lambda a, r: "even" if a["count"] % 4 == 3 else "odd", id="two cases"),
+        pytest.param(lambda a, r: {"n": a["count"]} if r["left"] % 2 else {}, id="two shapes"),
+        pytest.param(lambda a, r: [1] * (a["count"] ** 2 % 7), id="lists of odd lengths"),
+    ],
+)
+def test_where_nothing_fits_nothing_is_said(answer: Answering) -> None:
+    assert synthesise(examples(answer, 6)) is None
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from(["", "ab", "W-1001", "x y"]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.lists(st.tuples(JSON, JSON, JSON), min_size=1, max_size=4))
+def test_whatever_is_found_fits_every_example(rows: list[tuple[Any, Any, Any]]) -> None:
+    found = [Example(Scope(arguments, record), answer) for arguments, record, answer in rows]
+    term = synthesise(found)
+    assert term is None or all(fits(term, example) for example in found)
+
+
+def order(number: int) -> dict[str, Any]:
+    return {"order": f"W-{1000 + number}", "state": "open", "total": 10 + number}
+
+
+def cancelling(number: int, *, state: str = "cancelled") -> list[Step]:
+    before = order(number)
+    asked = {"order": before["order"]}
+    after = {**before, "state": state, "refund": -before["total"]}
+    return [
+        ("get_order", asked, json.dumps(before)),
+        ("cancel_order", asked, json.dumps(after)),
+        ("hand_over", {"why": f"reason {number}"}, "Transferred."),
+    ]
+
+
+def many(number: int, **how: Any) -> list[Conversation]:
+    return [conversation(f"r{n}", f"g{n}", *cancelling(n, **how)) for n in range(number)]
+
+
+def test_a_rule_is_used_only_when_it_was_proven_often_enough() -> None:
+    few = RuleBook(index_of(*many(19)), effect_of)
+    assert not few.rules("cancel_order")
+    assert not few.rules("hand_over")
+    book = RuleBook(index_of(*many(20)), effect_of)
+    assert len(book.rules("hand_over")) == 1
+    (proven,) = book.rules("cancel_order")
+    assert str(proven.rule) == (
+        'cancel_order = record with state = "cancelled", refund = -record.total (record: of order)'
+    )
+    assert str(proven.proof) == "right 20 of 20 times in 20 groups left out"
+    # Without a group there is one proof less.
+    assert not book.rules("cancel_order", excluded_groups={"g3"})
+    assert not book.rules("cancel_order", excluded_ids={"r3"})
+
+
+def test_a_rule_that_is_wrong_too_often_is_not_used() -> None:
+    failing = [
+        conversation(f"f{n}", f"f{n}", ("hand_over", {"why": "x"}, Failed("no"))) for n in range(2)
+    ]
+    book = RuleBook(index_of(*many(60), *failing), effect_of)
+    (tried,) = book.tried("hand_over")
+    assert (tried.proof.right, tried.proof.uses) == (60, 62)
+    assert not book.rules("hand_over")
+    assert RuleBook(index_of(*many(60), *failing), effect_of, least_right=0.9).rules("hand_over")
+
+
+def test_a_group_does_not_prove_itself() -> None:
+    # Twenty calls with one odd answer, all of one group: without it nothing is known of them.
+    alone = [conversation(f"r{n}", "one", *cancelling(n)) for n in range(20)]
+    book = RuleBook(index_of(*alone), effect_of)
+    assert not book.rules("cancel_order")
+
+
+def own_session(*steps: Step) -> Any:
+    own = conversation("own", "mine", *steps)
+    index = index_of(own, *many(25))
+    shelf = Shelf(index, "own", excluded_groups={"mine"})
+    book = RuleBook(index, effect_of)
+    return Ladder(
+        shelf=shelf, effect_of=effect_of, rules=book, excluded_groups=frozenset({"mine"})
+    ).begin()
+
+
+ASKED = {"order": "W-1500"}
+RECORD = {"order": "W-1500", "state": "open", "total": 7}
+
+
+def test_a_write_that_was_never_recorded_is_derived_from_the_record_read_before() -> None:
+    found = own_session(("get_order", ASKED, json.dumps(RECORD)))
+    found.answer("get_order", ASKED)
+    answer = found.answer("cancel_order", ASKED)
+    assert (answer.stamp, answer.miss, answer.is_evidence) == ("derived", "something_new", True)
+    assert answer.result.content == json.dumps({**RECORD, "state": "cancelled", "refund": -7})
+    assert answer.rule.startswith("cancel_order = record with")
+    assert answer.proof == "right 25 of 25 times in 25 groups left out"
+    assert found.answer("hand_over", {"why": "new"}).result.content == "Transferred."
+
+
+def test_the_record_may_stand_in_the_recording_alone() -> None:
+    found = own_session(("get_order", ASKED, json.dumps(RECORD)))
+    assert found.answer("cancel_order", ASKED).stamp == "derived"
+
+
+def test_without_a_record_nothing_is_derived() -> None:
+    assert own_session().answer("cancel_order", ASKED).stamp == "failed"
+
+
+def test_a_record_that_may_have_changed_is_not_built_on() -> None:
+    found = own_session(("get_order", ASKED, json.dumps(RECORD)))
+    found.answer("get_order", ASKED)
+    # What moving does was never recorded: the order's state is no longer known.
+    assert found.answer("move_order", {**ASKED, "to": "Rome"}).stamp == "failed"
+    assert found.answer("cancel_order", ASKED).stamp == "failed"
+
+
+def test_a_record_after_a_recorded_write_is_not_the_one_before() -> None:
+    moved = {**RECORD, "total": 9}
+    found = own_session(
+        ("get_order", ASKED, json.dumps(RECORD)),
+        ("move_order", {**ASKED, "to": "Rome"}, json.dumps(moved)),
+    )
+    found.answer("get_order", ASKED)
+    found.answer("move_order", {**ASKED, "to": "Rome"})
+    answer = found.answer("cancel_order", ASKED)
+    assert json.loads(answer.result.content)["refund"] == -9
+
+
+def test_a_read_after_a_write_is_derived_from_the_answer_of_the_write() -> None:
+    def reading_again(number: int) -> Conversation:
+        after = json.dumps({**order(number), "state": "cancelled"})
+        asked = {"order": f"W-{1000 + number}"}
+        full = {**asked, "full": "everything"}
+        steps = ("cancel_order", asked, after), ("get_order", full, after)
+        return conversation(f"r{number}", f"g{number}", *steps)
+
+    own = conversation(
+        "own",
+        "mine",
+        ("get_order", ASKED, json.dumps(RECORD)),
+        ("cancel_order", ASKED, json.dumps({**RECORD, "state": "cancelled"})),
+    )
+    index = index_of(own, *map(reading_again, range(30)))
+    shelf = Shelf(index, "own", excluded_groups={"mine"})
+    found = Ladder(shelf=shelf, effect_of=effect_of, rules=RuleBook(index, effect_of)).begin()
+    assert found.answer("cancel_order", ASKED).stamp == "same"
+    answer = found.answer("get_order", ASKED)
+    assert (answer.stamp, answer.miss) == ("derived", "recording_stale")
+    assert json.loads(answer.result.content)["state"] == "cancelled"

@@ -1,0 +1,310 @@
+"""The ladder: where a rebuilt test takes each answer from, and what it says of it.
+
+The first rung that applies is taken: the same call of this conversation, the same call of another
+one that may be read, the tool itself where it is pure, a proven rule, a simulator, none. A call
+that writes is never carried out; a recorded confirmation is replayed, or one derived, or made up.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.replay.answers.answer import Answer, MissKind, Origin
+from tracedance_sdk.replay.answers.simulators import MissedCall, Simulator, nearest_calls
+from tracedance_sdk.replay.derivation import (
+    KnownRecords,
+    NotApplicable,
+    ProvenRule,
+    RuleBook,
+    effective_write,
+    parsed,
+)
+from tracedance_sdk.replay.recordings import (
+    WRITES,
+    Conversation,
+    EffectOf,
+    Recording,
+    Shelf,
+    Write,
+    histories_differ,
+    is_stale,
+    telling_values,
+    write_of,
+)
+from tracedance_sdk.trace import UNKNOWN, ErrorInfo, Json, Result, call_key, canonical_json
+
+_log = logging.getLogger(__name__)
+
+CandidateOrder = Literal["recent", "file"]
+PureTool = Callable[..., Any]
+
+NOT_RECORDED: Final = "NotRecorded"
+"""Type of the error that an agent is told where there is no answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ladder:
+    """Gives one test its answers; `begin` starts a run.
+
+    Attributes:
+        shelf: The recordings that the test may read.
+        effect_of: What tools do to the world.
+        pure: The tools that may be run, by name: only such as the caller says have no effect.
+        rules: Where rules are learned; None derives nothing.
+        simulator: Makes up what is missing; None makes up nothing.
+        order: Which of several conversations is borrowed from: ``recent`` takes answers recorded
+            after the same writes, then what most say, then the latest before this conversation;
+            ``file`` takes the first.
+        excluded_groups: Groups that no rule is learned from.
+        excluded_ids: Conversations that no rule is learned from.
+        names_nearest: Whether a miss names the recorded calls that are most like it.
+
+    Raises:
+        InvalidOption: A tool is to be run that is not pure.
+    """
+
+    shelf: Shelf
+    effect_of: EffectOf
+    pure: Mapping[str, PureTool] = field(default_factory=dict)
+    rules: RuleBook | None = None
+    simulator: Simulator | None = None
+    order: CandidateOrder = "recent"
+    excluded_groups: frozenset[str] = frozenset()
+    excluded_ids: frozenset[str] = frozenset()
+    names_nearest: bool = False
+
+    def __post_init__(self) -> None:
+        for name in self.pure:
+            if self.effect_of(name) != "pure":
+                raise InvalidOption(
+                    f"{name!r} is not pure but {self.effect_of(name)!r}; only pure tools are run"
+                )
+
+    def begin(self) -> AnswerSession:
+        """Return the answers of one run, which depend on the calls that were made before."""
+        return AnswerSession(self)
+
+
+class AnswerSession:
+    """Answers the calls of one run, in order.
+
+    Attributes:
+        answers: What was answered so far.
+    """
+
+    def __init__(self, ladder: Ladder) -> None:
+        self._ladder = ladder
+        self._asked: Counter[str] = Counter()
+        self._writes: list[Write] = []
+        self._known = KnownRecords()
+        self._before: KnownRecords | None = None
+        self._changed: set[str] = set()
+        self.answers: list[Answer] = []
+
+    def answer(self, name: str, arguments: Json) -> Answer:
+        """Return the answer to the next call; never raises for what an agent may ask.
+
+        Args:
+            name: Of the tool.
+            arguments: As the agent gave them.
+        """
+        key = call_key(name, arguments)
+        self._asked[key] += 1
+        answer = self._look(key, name, arguments)
+        self._note(key, name, arguments, answer.result)
+        self.answers.append(answer)
+        return answer
+
+    def _look(self, key: str, name: str, arguments: Json) -> Answer:
+        recorded = self._recorded(key, arguments)
+        if recorded is not None and not self._is_overwritten(name, arguments, recorded):
+            return recorded
+        if recorded is None and name in self._ladder.pure:
+            return self._run_pure(name, arguments)
+        miss = self._miss(key, stale=recorded is not None)
+        derived = self._derived(key, name, arguments)
+        if derived is not None:
+            return derived._replace(miss=miss)
+        return self._made_up(MissedCall(name, arguments), miss)
+
+    def _is_overwritten(self, name: str, arguments: Json, recorded: Answer) -> bool:
+        """Whether a read would show a record as it was before a write of this run."""
+        if not recorded.stale or self._writes_by(name) or recorded.origin is None:
+            return False
+        before = self._ladder.shelf.conversation(recorded.origin.conversation).writes
+        held = before[: recorded.origin.n_writes]
+        return is_stale(telling_values(arguments), held, self._writes, certain_only=True)
+
+    def _writes_by(self, name: str) -> bool:
+        return self._ladder.effect_of(name) in WRITES
+
+    def _recorded(self, key: str, arguments: Json) -> Answer | None:
+        own = self._ladder.shelf.own_recordings(key)
+        if own:
+            recording = self._of_ordinal(own, key)
+            return self._replayed("same", self._ladder.shelf.own, recording, arguments)
+        candidates = [
+            (conversation, self._of_ordinal(found, key))
+            for conversation, found in self._ladder.shelf.candidates(key)
+        ]
+        if not candidates:
+            return None
+        conversation, recording = self._chosen(candidates, arguments)
+        said = _said(recording.result)
+        disagreeing = sum(_said(item.result) != said for _, item in candidates)
+        answer = self._replayed("other", conversation, recording, arguments)
+        return answer._replace(n_candidates=len(candidates), n_disagreeing=disagreeing)
+
+    def _of_ordinal(self, found: list[Recording], key: str) -> Recording:
+        """Return the k-th recording for the k-th call, the last one for all further calls."""
+        return found[min(self._asked[key], len(found)) - 1]
+
+    def _replayed(
+        self,
+        stamp: Literal["same", "other"],
+        conversation: Conversation,
+        recording: Recording,
+        arguments: Json,
+    ) -> Answer:
+        before = conversation.writes_before(recording)
+        return Answer(
+            stamp,
+            recording.result,
+            Origin(conversation.id, recording.turn, recording.ordinal, recording.n_writes),
+            stale=is_stale(telling_values(arguments), before, self._writes),
+            write_history_differs=histories_differ(before, self._writes),
+        )
+
+    def _chosen(
+        self, candidates: list[tuple[Conversation, Recording]], arguments: Json
+    ) -> tuple[Conversation, Recording]:
+        if self._ladder.order == "file" or len(candidates) == 1:
+            return candidates[0]
+        values = telling_values(arguments)
+        fresh = [
+            (conversation, recording)
+            for conversation, recording in candidates
+            if not is_stale(values, conversation.writes_before(recording), self._writes)
+        ]
+        left = fresh or candidates
+        votes = Counter(_said(recording.result) for _, recording in left)
+        most = max(votes.values())
+        agreed = [item for item in left if votes[_said(item[1].result)] == most]
+        return max(agreed, key=lambda item: _recency(item[0], self._ladder.shelf.own.started_at))
+
+    def _run_pure(self, name: str, arguments: Json) -> Answer:
+        """Run a pure tool; what it raises is its answer, as it would be in production."""
+        given = arguments if isinstance(arguments, dict) else {}
+        try:
+            return Answer("pure", Result(ok=True, content=self._ladder.pure[name](**given)))
+        except Exception as error:  # noqa: BLE001 - a tool of the user's: its failure is its answer
+            told = ErrorInfo(type=type(error).__name__, message=str(error))
+            return Answer("pure", Result(ok=False, error=told))
+
+    def _derived(self, key: str, name: str, arguments: Json) -> Answer | None:
+        for item in self._proven(name):
+            record: Json = UNKNOWN
+            if item.rule.by:
+                record = self._record(key, arguments, item)
+                if record is UNKNOWN:
+                    continue
+            try:
+                content = item.rule.answer(arguments, record)
+            except NotApplicable:
+                continue
+            result = Result(ok=True, content=content)
+            return Answer("derived", result, rule=str(item.rule), proof=str(item.proof))
+        return None
+
+    def _proven(self, name: str) -> tuple[ProvenRule, ...]:
+        ladder = self._ladder
+        if ladder.rules is None:
+            return ()
+        return ladder.rules.rules(
+            name, excluded_groups=ladder.excluded_groups, excluded_ids=ladder.excluded_ids
+        )
+
+    def _record(self, key: str, arguments: Json, item: ProvenRule) -> Json:
+        """Return what is known of the record that a call is about: in this run, else recorded."""
+        name = arguments.get(item.rule.by) if isinstance(arguments, dict) else None
+        if not isinstance(name, str):
+            return UNKNOWN
+        found = self._known.about(name, item.rule.fields, other_than=key)
+        if found is None and name not in self._changed:
+            if self._before is None:
+                self._before = _untouched_records(self._ladder)
+            found = self._before.about(name, item.rule.fields, other_than=key)
+        return UNKNOWN if found is None else found.value
+
+    def _made_up(self, call: MissedCall, miss: MissKind) -> Answer:
+        ladder = self._ladder
+        nearest = nearest_calls(call, ladder.shelf) if ladder.names_nearest else ()
+        if ladder.simulator is not None:
+            result = self._simulated(ladder.simulator, call)
+            if result is not None:
+                name = ladder.simulator.name
+                return Answer("simulated", result, simulator=name, miss=miss, nearest=nearest)
+        told = ErrorInfo(type=NOT_RECORDED, message=f"no recorded answer for {call.name}")
+        return Answer("failed", Result(ok=False, error=told), miss=miss, nearest=nearest)
+
+    def _simulated(self, simulator: Simulator, call: MissedCall) -> Result | None:
+        try:
+            return simulator.simulate(call, self._ladder.shelf)
+        except Exception:  # noqa: BLE001 - foreign code: without an answer of its, there is none
+            _log.warning("the simulator %r failed", simulator.name, exc_info=True)
+            return None
+
+    def _miss(self, key: str, *, stale: bool) -> MissKind:
+        if stale:
+            return "recording_stale"
+        shelf = self._ladder.shelf
+        holders = (shelf.own, *shelf.permitted)
+        is_lost = any(key in conversation.unanswered for conversation in holders)
+        return "recording_incomplete" if is_lost else "something_new"
+
+    def _note(self, key: str, name: str, arguments: Json, result: Result) -> None:
+        """Take note of a call for those that follow."""
+        is_unknown = result.error is not None and result.error.type == NOT_RECORDED
+        took_effect = None if is_unknown else result.ok is not False
+        write = None
+        if self._writes_by(name):
+            self._writes.append(write_of(key, arguments, took_effect=took_effect))
+            if took_effect is not False:
+                write = effective_write(key, arguments)
+                self._changed |= write.values
+        value = None if result.ok is False else parsed(result).value
+        self._known.add(key, arguments, value, write=write)
+
+
+def _untouched_records(ladder: Ladder) -> KnownRecords:
+    """Return the records that the conversation's own recordings show as they were at first."""
+    known = KnownRecords()
+    changed: set[str] = set()
+    for recording in ladder.shelf.own.recordings:
+        did_fail = recording.result.ok is False
+        values = telling_values(recording.arguments)
+        if ladder.effect_of(recording.name) in WRITES and not did_fail:
+            changed |= values
+        elif not did_fail and values.isdisjoint(changed):
+            known.add(recording.key, recording.arguments, parsed(recording.result).value)
+    return known
+
+
+def _said(result: Result) -> bytes:
+    error = None if result.error is None else [result.error.type, result.error.message]
+    content = None if result.content is UNKNOWN else result.content
+    return canonical_json([result.ok, content, error])
+
+
+def _recency(conversation: Conversation, before: datetime | None) -> tuple[bool, float]:
+    """Return what sorts the latest conversation before a moment last."""
+    at = conversation.started_at
+    if at is None or before is None:
+        return False, 0.0
+    return at <= before, at.timestamp() if at <= before else -at.timestamp()

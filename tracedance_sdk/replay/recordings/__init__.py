@@ -1,0 +1,38 @@
+"""What tools answered before: recordings, the writes that came before them, who may read them."""
+
+from __future__ import annotations
+
+from tracedance_sdk.replay.recordings.conversations import (
+    WRITES,
+    Conversation,
+    EffectOf,
+    Recording,
+    RecordingIndex,
+    conversation_of,
+)
+from tracedance_sdk.replay.recordings.histories import (
+    LEAST_CHARACTERS,
+    Write,
+    histories_differ,
+    is_stale,
+    telling_values,
+    write_of,
+)
+from tracedance_sdk.replay.recordings.shelf import Borrowed, Shelf
+
+__all__ = [
+    "LEAST_CHARACTERS",
+    "WRITES",
+    "Borrowed",
+    "Conversation",
+    "EffectOf",
+    "Recording",
+    "RecordingIndex",
+    "Shelf",
+    "Write",
+    "conversation_of",
+    "histories_differ",
+    "is_stale",
+    "telling_values",
+    "write_of",
+]
