@@ -164,6 +164,12 @@ def test_what_a_judge_is_shown_makes_another_rubric(field: str, value: Any) -> N
     assert parse_rubric(changed(**{field: value})).sha256 != parse_rubric(GOOD).sha256
 
 
+def test_a_changed_copy_is_another_rubric() -> None:
+    rubric = parse_rubric(GOOD)
+    before = rubric.sha256
+    assert rubric.model_copy(update={"question": "Was it kind?"}).sha256 != before
+
+
 @pytest.mark.parametrize(
     ("field", "value"), [("id", "nice"), ("pass_from", 3.5), ("notes", "Mine."), ("x_own", [1])]
 )

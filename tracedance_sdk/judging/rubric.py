@@ -10,7 +10,6 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Mapping
-from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -131,7 +130,7 @@ class Rubric(BaseModel):
             "levels": {str(level): text for level, text in self.levels.items()},
         }
 
-    @cached_property
+    @property
     def sha256(self) -> str:
         """SHA-256 of the canonical JSON of what a judge is shown, 64 hex characters.
 
