@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.judging.condensing import ABOUT_CONDENSED, MOST_CHARACTERS, condensed
     from tracedance_sdk.judging.heuristic import HeuristicJudge
     from tracedance_sdk.judging.identity import JudgeIdentity
-    from tracedance_sdk.judging.items import JudgedItem, RubricScore
+    from tracedance_sdk.judging.items import JudgedItem, RubricScore, check_item
     from tracedance_sdk.judging.label_tables import LabelTable, TableReading, labels_from_table
     from tracedance_sdk.judging.label_templates import (
         TemplateItem,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         protected,
         unprotected,
     )
+    from tracedance_sdk.judging.label_texts import ItemTexts, TextLine, item_texts
     from tracedance_sdk.judging.label_writer import LabelWriter
     from tracedance_sdk.judging.labelling import (
         LONGEST_NOTE,
@@ -67,6 +68,7 @@ __all__ = [
     "Answer",
     "HeuristicJudge",
     "ItemKey",
+    "ItemTexts",
     "JudgeIdentity",
     "JudgeScores",
     "JudgedItem",
@@ -87,11 +89,14 @@ __all__ = [
     "Scale",
     "TableReading",
     "TemplateItem",
+    "TextLine",
     "TrajectoryJudge",
+    "check_item",
     "check_label_rubric",
     "chosen_items",
     "condensed",
     "current_labels",
+    "item_texts",
     "judge_items",
     "label_of",
     "label_template",
@@ -116,9 +121,10 @@ __getattr__, __dir__ = lazy_face(
         "condensing": ("ABOUT_CONDENSED", "MOST_CHARACTERS", "condensed"),
         "heuristic": ("HeuristicJudge",),
         "identity": ("JudgeIdentity",),
-        "items": ("JudgedItem", "RubricScore"),
+        "items": ("JudgedItem", "RubricScore", "check_item"),
         "label_tables": ("LabelTable", "TableReading", "labels_from_table"),
         "label_templates": ("TemplateItem", "label_template", "protected", "unprotected"),
+        "label_texts": ("ItemTexts", "TextLine", "item_texts"),
         "label_writer": ("LabelWriter",),
         "labelling": (
             "LONGEST_NOTE",
