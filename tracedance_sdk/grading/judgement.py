@@ -9,14 +9,21 @@ from __future__ import annotations
 
 import inspect
 import logging
-import re
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Protocol, get_args
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StrictFloat, ValidationError
 
 from tracedance_sdk.errors import InvalidJSON, InvalidJudgement, Problem
-from tracedance_sdk.trace import Json, Trace, Usage, is_type_stub, parse_json, path_text
+from tracedance_sdk.trace import (
+    Json,
+    Trace,
+    Usage,
+    is_type_stub,
+    parse_json,
+    path_text,
+    unfenced,
+)
 
 if TYPE_CHECKING:
     from tracedance_sdk.grading.spec import TaskSpec
@@ -28,7 +35,6 @@ IssueType = Literal[
 ]
 IssueSeverity = Literal["low", "medium", "high"]
 
-_FENCED: Final = re.compile(r"\s*```[A-Za-z]*[ \t]*\r?\n(.*)\n[ \t]*```\s*", re.DOTALL)
 _MOST_SHOWN: Final = 60
 
 JUDGEMENT_SCHEMA: Final[dict[str, Json]] = {
@@ -236,9 +242,8 @@ def _parse(reply: str | bytes) -> Json:
     text = reply.decode("utf-8", "replace") if isinstance(reply, bytes) else reply
     if not text.strip():
         raise InvalidJudgement("the judge's reply is empty")
-    fenced = _FENCED.fullmatch(text)
     try:
-        return parse_json(fenced[1] if fenced else text, where="reply", unique_keys=True)
+        return parse_json(unfenced(text), where="reply", unique_keys=True)
     except InvalidJSON as error:
         detail = str(error).removeprefix("reply: ").removeprefix("not JSON: ")
         raise InvalidJudgement(

@@ -15,13 +15,12 @@ import orjson
 
 from tracedance_sdk.errors import InvalidJSON, InvalidOption, Unsendable, shown
 from tracedance_sdk.llm.chat import Missing, Reply, ReplySchema, Settings
-from tracedance_sdk.trace import Json, Turn, parse_json, path_text
+from tracedance_sdk.trace import Json, Turn, parse_json, path_text, unfenced
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_FENCED: Final = re.compile(r"\s*```[A-Za-z]*[ \t]*\r?\n(.*)\n[ \t]*```\s*", re.DOTALL)
 _MOST_SHOWN: Final = 200
 
 
@@ -125,10 +124,8 @@ def _held(turn: Turn, name: str) -> dict[str, Json] | Missing:
             return Missing("unparsable", f"one call of {name!r} was asked for, got {shown(names)}")
         value = turn.calls[0].arguments
     else:
-        fenced = _FENCED.fullmatch(turn.text)
         try:
-            text = fenced[1] if fenced else turn.text
-            value = parse_json(text, where="reply", unique_keys=True)
+            value = parse_json(unfenced(turn.text), where="reply", unique_keys=True)
         except InvalidJSON as error:
             detail = " ".join(str(error).removeprefix("reply: ").split())
             return Missing("unparsable", f"the reply is not JSON: {shown(turn.text)}: {detail}")

@@ -93,6 +93,7 @@ if TYPE_CHECKING:
         parse_text,
         read_bytes,
         spelled_out,
+        unfenced,
     )
     from tracedance_sdk.trace.yaml_reading import is_plain_text, parse_yaml
 
@@ -183,6 +184,7 @@ __all__ = [
     "spelled_out",
     "split",
     "type_stub",
+    "unfenced",
     "with_tools",
 ]
 
@@ -254,6 +256,7 @@ __getattr__, __dir__ = lazy_face(
             "parse_text",
             "read_bytes",
             "spelled_out",
+            "unfenced",
         ),
         "yaml_reading": ("is_plain_text", "parse_yaml"),
     },

@@ -52,11 +52,23 @@ _CONSTANTS: Final = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}
 _WRITER_DEPTH: Final = 254
 """Deepest nesting that orjson writes."""
 
+_FENCED: Final = re.compile(r"\s*```[A-Za-z]*[ \t]*\r?\n(.*)\n[ \t]*```\s*", re.DOTALL)
 _LARGE: Final = 64 * 1024
 """From how many bytes on a document is looked at piece by piece."""
 
 _BLOCK: Final = 1024**2
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
+
+
+def unfenced(text: str) -> str:
+    r"""Return what stands in a code fence, when the text is one and nothing else; else the text.
+
+    Example:
+        >>> unfenced("```json\n[1]\n```"), unfenced("[1]")
+        ('[1]', '[1]')
+    """
+    fenced = _FENCED.fullmatch(text)
+    return fenced[1] if fenced else text
 
 
 def check_file(path: str | os.PathLike[str], *, limit: int = MAX_FILE_BYTES) -> Path:
