@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
@@ -171,7 +171,7 @@ def shuffled(group: Sequence[JudgedItem], *, seed: int) -> list[JudgedItem]:
 
 async def judge_items(
     work: Iterable[tuple[Panel, Sequence[JudgedItem]]],
-) -> AsyncIterator[tuple[int, PanelFinding]]:
+) -> AsyncGenerator[tuple[int, PanelFinding], None]:
     """Yield what panels say of items as it comes, each with the panel's place in `work`.
 
     Raises:
