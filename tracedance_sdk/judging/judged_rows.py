@@ -24,6 +24,7 @@ PASS_FROM: Final = 4.0
 MOST: Final = 5.0
 """The highest score; a score from 0 to 1 is this share of it."""
 
+_OF_A_JUDGE: Final = ("model", "prompt_sha256", "rubric_sha256")
 _SETTINGS: Final = ("mode", "repeats")
 _THERE: Final = "the result set"
 
@@ -73,6 +74,7 @@ class Judged(NamedTuple):
         ratings: Item → rating, in the order of the rows.
         missing: Reason → how many items have no rating.
         rubric: Its id; None for judges without one.
+        rubric_sha256: Of its text; None when the rows do not say.
         pass_from: The mean score, from 0 to 5, from which an item passes.
         settings: How they judged: mode, repeats.
     """
@@ -81,6 +83,7 @@ class Judged(NamedTuple):
     ratings: Mapping[ItemKey, JudgeRating]
     missing: Mapping[str, int]
     rubric: str | None = None
+    rubric_sha256: str | None = None
     pass_from: float = PASS_FROM
     settings: Mapping[str, Any] = {}
 
@@ -122,12 +125,13 @@ def judged_items(
     told = results.manifest
     settings: dict[str, Any] = {name: told[name] for name in _SETTINGS if name in told}
     chosen = _chosen(rows, judge)
-    judges = tuple(_known(name, rows.by_judge[name]) for name in sorted(chosen))
+    listed = [item for item in told.get("judges") or () if isinstance(item, dict)]
+    judges = tuple(_known(name, rows.by_judge[name], listed) for name in sorted(chosen))
     if judge not in (None, PANEL) or not rows.of_panel:
         ratings, missing = _of_one(rows.by_judge[judges[0].name], judges[0].name, bound)
     else:
         ratings, missing = _of_panel(rows, bound, is_own=own == {bound})
-    return Judged(judges, ratings, missing, rows.rubric, bound, settings)
+    return Judged(judges, ratings, missing, rows.rubric, _text_of(rows), bound, settings)
 
 
 def rubrics_of(results: ResultSet) -> tuple[str, ...]:
@@ -190,9 +194,29 @@ def _chosen(rows: _Rows, judge: str | None) -> list[str]:
     return found
 
 
-def _known(name: str, rows: Sequence[ResultRow]) -> KnownJudge:
-    found = next((told for row in rows if isinstance(told := _extra(row, "judge"), dict)), {})
-    fields = {key: found.get(key) for key in ("model", "prompt_sha256", "rubric_sha256")}
+def _text_of(rows: _Rows) -> str | None:
+    """Return the SHA-256 of the rubric's text, of which there has to be one."""
+    every = [*rows.of_panel, *(row for found in rows.by_judge.values() for row in found)]
+    texts = {str(text) for row in every if (text := _extra(row, "rubric_sha256"))}
+    texts |= {
+        str(text)
+        for row in every
+        if rows.rubric and (text := (_extra(row, "judge") or {}).get("rubric_sha256"))
+    }
+    if len(texts) > 1:
+        raise InvalidOption(
+            f"{_THERE} has rows by {len(texts)} texts of the rubric {rows.rubric!r}; "
+            "calibrate each in a set of its own"
+        )
+    return next(iter(texts), None)
+
+
+def _known(name: str, rows: Sequence[ResultRow], listed: Sequence[Mapping[str, Any]]) -> KnownJudge:
+    told: list[Mapping[str, Any]] = [
+        found for row in rows if isinstance(found := _extra(row, "judge"), dict)
+    ]
+    told += [item for item in listed if item.get("name") == name]
+    fields = {key: told[0].get(key) if told else None for key in _OF_A_JUDGE}
     return KnownJudge(name=name, **fields)
 
 
@@ -219,24 +243,25 @@ def _of_panel(
     rows: _Rows, pass_from: float, *, is_own: bool
 ) -> tuple[dict[ItemKey, JudgeRating], Counter[str]]:
     reasons: dict[ItemKey, dict[str, str]] = defaultdict(dict)
+    why: dict[ItemKey, str] = {}
     for name, found in rows.by_judge.items():
         for row in found:
             if said := _reason(row):
                 reasons[ItemKey.of(row)].setdefault(name, said)
+            elif _score(row) is None:
+                why.setdefault(ItemKey.of(row), _why(row))
     ratings: dict[ItemKey, JudgeRating] = {}
     missing: Counter[str] = Counter()
     for row in rows.of_panel:
         key, score = ItemKey.of(row), _score(row)
-        is_short = bool(_extra(row, "n_missing"))
+        scores = dict(_extra(row, "judges") or {})
+        is_decided = row.verdict in (Verdict.PASS, Verdict.FAIL)
         if score is None:
-            missing[_why(row)] += 1
-        elif (is_own and row.verdict not in (Verdict.PASS, Verdict.FAIL)) or (
-            is_short and not is_own
-        ):
+            missing[why.get(key) or _why(row)] += 1
+        elif not (is_decided if is_own else None not in scores.values()):
             missing["the panel is undecided: a judge is missing"] += 1
         else:
             passed = row.verdict is Verdict.PASS if is_own else score >= pass_from
-            scores = dict(_extra(row, "judges") or {})
             ratings[key] = JudgeRating(passed, score, scores, reasons[key], row.group)
     return ratings, missing
 

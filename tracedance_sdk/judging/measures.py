@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from tracedance_sdk.errors import NotEnoughData
 from tracedance_sdk.judging.judged_rows import MOST
 from tracedance_sdk.judging.labels import ItemKey
-from tracedance_sdk.judging.rated_items import HumanRating, RatedPair
+from tracedance_sdk.judging.ratings import HumanRating, RatedPair
 from tracedance_sdk.statistics import (
     Confusion,
     Correlation,
