@@ -6,6 +6,7 @@ Each leaf is also the nearest builtin exception, so ``except ValueError`` keeps 
     ├── InvalidJSON          (ValueError)    bytes that are not JSON we accept
     ├── InvalidTrace         (ValueError)    a trace that breaks the model
     ├── InvalidSpec          (ValueError)    a task specification or rubric that breaks the schema
+    ├── InvalidTest          (ValueError)    a rebuilt test that breaks the schema
     ├── InvalidOption        (ValueError)    an argument or command-line option out of range
     ├── InvalidJudgement     (ValueError)    a judge's reply that cannot be used
     ├── Unsendable           (ValueError)    a context that a model's API cannot express
@@ -72,6 +73,10 @@ class InvalidTrace(TraceDanceError, ValueError):
 
 class InvalidSpec(TraceDanceError, ValueError):
     """A task specification, or a rubric, with problems, each as ``what @ $.path``."""
+
+
+class InvalidTest(TraceDanceError, ValueError):
+    """A rebuilt test with problems, each as ``what @ $.path``."""
 
 
 class InvalidOption(TraceDanceError, ValueError):

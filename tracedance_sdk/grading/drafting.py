@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, Final
-
-import yaml
+from typing import Final
 
 from tracedance_sdk.grading.matching import ABSENT
 from tracedance_sdk.grading.predicates import has_operators
@@ -17,10 +15,10 @@ from tracedance_sdk.trace import (
     Json,
     Trace,
     canonical_json,
-    is_plain_text,
     is_type_stub,
     is_unobserved,
     same_json,
+    yaml_text,
 )
 
 _ANYTHING: Final = {"$absent": False}
@@ -43,11 +41,11 @@ def draft_spec(trace: Trace, *, task_id: str | None = None) -> str:
     """
     sections = [
         _HEAD,
-        _yaml({"format": FORMAT, "version": VERSION}),
+        yaml_text({"format": FORMAT, "version": VERSION}),
         "\n# With --tasks FOLDER a trace is graded by the file that has its task_id here.\n",
-        _yaml({"id": task_id or trace.task_id or "my-task"}),
+        yaml_text({"id": task_id or trace.task_id or "my-task"}),
         "# What the agent is to do. Judges read it; graders do not.\n",
-        _yaml({"description": _description(trace)}),
+        yaml_text({"description": _description(trace)}),
         *_outcome_section(trace),
         *_actions_section(trace),
         _critical_section(trace),
@@ -157,7 +155,7 @@ def _outcome_section(trace: Trace) -> Iterator[str]:
         else:
             yield "# Only what the run changed; the state may hold more.\n"
     yield _CONDITIONS
-    yield _yaml({"outcomes": [{"id": "final-state", "expected_state": expected}]})
+    yield yaml_text({"outcomes": [{"id": "final-state", "expected_state": expected}]})
     if trace.initial_state is not UNKNOWN:
         yield _FRAME
 
@@ -168,7 +166,7 @@ def _actions_section(trace: Trace) -> Iterator[str]:
         return
     yield "\n# What the agent's actions may be given: at least one of the acceptable inputs, with\n"
     yield "# further keys allowed. Tools that are not listed are free.\n"
-    yield _yaml({"actions": [{"id": "inputs", "rules": rules}]})
+    yield yaml_text({"actions": [{"id": "inputs", "rules": rules}]})
 
 
 def _rules(actions: tuple[Call, ...]) -> list[dict[str, Json]]:
@@ -218,33 +216,6 @@ def _inline(text: str) -> str:
 def _inline_action(name: str) -> str:
     written = _written_name(name)
     return _inline(name) if written == name else f"{{$literal: {_inline(name)}}}"
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes JSON so that our reader, and any other YAML reader, gives it back."""
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the dumper's own signature
-        return True
-
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002
-        super().increase_indent(flow, indentless=False)
-
-
-def _quoted(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    style = None if is_plain_text(text) and text != "<<" else "'"
-    if not text.isprintable():
-        # Every character that YAML takes for a line break must be written as an escape.
-        style = '"'
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Dumper.add_representer(str, _quoted)
-
-
-def _yaml(value: Json) -> str:
-    return yaml.dump(
-        value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100, indent=2
-    )
 
 
 _HEAD: Final = """\

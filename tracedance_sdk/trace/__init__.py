@@ -95,7 +95,8 @@ if TYPE_CHECKING:
         spelled_out,
         unfenced,
     )
-    from tracedance_sdk.trace.yaml_reading import is_plain_text, parse_yaml
+    from tracedance_sdk.trace.yaml_reading import parse_yaml
+    from tracedance_sdk.trace.yaml_writing import yaml_text
 
 __all__ = [
     "FORMAT",
@@ -160,7 +161,6 @@ __all__ = [
     "invalid_trace",
     "is_masked",
     "is_opaque",
-    "is_plain_text",
     "is_type_stub",
     "is_unobserved",
     "join",
@@ -186,6 +186,7 @@ __all__ = [
     "type_stub",
     "unfenced",
     "with_tools",
+    "yaml_text",
 ]
 
 __getattr__, __dir__ = lazy_face(
@@ -258,6 +259,7 @@ __getattr__, __dir__ = lazy_face(
             "spelled_out",
             "unfenced",
         ),
-        "yaml_reading": ("is_plain_text", "parse_yaml"),
+        "yaml_reading": ("parse_yaml",),
+        "yaml_writing": ("yaml_text",),
     },
 )
