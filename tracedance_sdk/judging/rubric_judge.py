@@ -125,7 +125,7 @@ class RubricJudge:
             sample=sample,
             seed=None if seed is None else seed + sample,
         )
-        text = message(items, most_characters=self._most_characters)
+        text = message(items, self.mode, most_characters=self._most_characters)
         return Question(context_of(self.rubric, self.mode, text), (), settings)
 
     async def score(self, items: Sequence[JudgedItem], *, repeat: int = 0) -> list[RubricScore]:

@@ -98,11 +98,12 @@ def system_prompt(rubric: Rubric, mode: Mode) -> str:
     )
 
 
-def message(items: Sequence[JudgedItem], *, most_characters: int) -> str:
+def message(items: Sequence[JudgedItem], mode: Mode, *, most_characters: int) -> str:
     """Return what is to be judged, as a judge is shown it.
 
     Args:
         items: One item, or the responses of one instance in the order of their labels.
+        mode: In joint mode a response has a label, even where it is the only one.
         most_characters: That the trace may take; responses together take a third of it more, or
             as much again where there are several, and tools a sixth.
 
@@ -123,9 +124,10 @@ def message(items: Sequence[JudgedItem], *, most_characters: int) -> str:
     parts = [_tools(offered, most_characters // 6)] if offered else []
     parts.append(context)
     room = max(_FEWEST_FOR_ONE, min(most_characters // 3, most_characters // len(items)))
-    names = ["response"] if len(items) == 1 else labels(len(items))
+    names = ["response"] if mode == "single" else labels(len(items))
     parts += [_response(item.response, name, room) for item, name in zip(items, names, strict=True)]
-    return "\n\n".join([*parts, "Score the response." if len(items) == 1 else "Score each one."])
+    ending = "Score the response." if mode == "single" else "Score each response."
+    return "\n\n".join([*parts, ending])
 
 
 def labels(n: int) -> list[str]:
@@ -175,7 +177,8 @@ def prompt_digest(
         "mode": mode,
         "system": [system_prompt(_rubric(about), mode) for about in ("trace", "turn")],
         "messages": [
-            message(items, most_characters=FEWEST_CHARACTERS) for items in ([run], [turn, turn])
+            message(items, mode, most_characters=FEWEST_CHARACTERS)
+            for items in ([run], [turn] if mode == "single" else [turn, turn])
         ],
         "reply": reply_schema(mode, 2)._asdict(),
         "most_characters": most_characters,
