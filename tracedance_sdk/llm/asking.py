@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.llm.chat import ChatModel, Context, Missing, Reply, Settings
+from tracedance_sdk.llm.event_loops import PerLoop
 from tracedance_sdk.llm.limits import Budget, Limits, Spending
 from tracedance_sdk.llm.prices import Price
 from tracedance_sdk.llm.provider_model import ProviderModel
@@ -60,7 +61,7 @@ class Asker:
             raise InvalidOption("give an asker either limits or a budget, which has limits")
         self._model = model
         self._cache = cache
-        self._places = asyncio.Semaphore(concurrency)
+        self._places = PerLoop(lambda: asyncio.Semaphore(concurrency))
         self._concurrency = concurrency
         self._stopped: Missing | None = None
         self.spending = Spending(budget or Budget(limits), price)
@@ -147,7 +148,7 @@ class Asker:
 
     async def _sent(self, expected: float, send: Callable[[], Awaitable[Reply]]) -> Reply:
         """Wait for a place, send unless that is barred, and count what came."""
-        async with self._places:
+        async with self._places.here():
             barred = self._stopped or self.spending.start(expected)
             if barred is not None:
                 return Reply(None, None, None, barred)
