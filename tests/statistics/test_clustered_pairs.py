@@ -17,10 +17,10 @@ from tracedance_sdk.statistics import (
     clustered_rate_difference,
     fisher_exact,
     mcnemar,
-    mean_difference,
     paired_difference,
     paired_rate_difference,
     sign_flip_test,
+    stratified_difference,
 )
 
 N_SAMPLES: Final = 2_000
@@ -106,10 +106,24 @@ def test_an_interval_has_width_where_nothing_changed_and_where_all_changed_alike
 def test_independent_samples_are_as_scipy_has_them() -> None:
     assert fisher_exact((8, 10), (1, 9)).p_value == stats.fisher_exact([[8, 2], [1, 8]])[1]
     old, new = [0.2, 0.4, 0.4, 0.8], [0.6, 0.8, 1.0]
-    found = mean_difference(old, new)
+    found = stratified_difference([old], [new])
+    welch = stats.ttest_ind(new, old, equal_var=False).confidence_interval()
+    assert found.interval[:2] == pytest.approx(tuple(welch))
     assert found.value == pytest.approx(0.35)
-    assert found.p_value == stats.ttest_ind(new, old, equal_var=False)[1]
-    assert found.interval.contains(0.35)
+    counted = stats.permutation_test(
+        (new, old), lambda x, y: np.mean(x) - np.mean(y), n_resamples=np.inf
+    )
+    assert found.p_value == pytest.approx(counted.pvalue, abs=0.02)
+    assert stratified_difference([[0] * 3], [[1] * 3]).p_value == pytest.approx(0.1)
+
+
+def test_tasks_weigh_the_same_and_runs_are_dealt_only_within_a_task() -> None:
+    old, new = [[0, 0, 0, 0], [1, 1]], [[1, 1, 1, 1], [1, 1, 1, 1, 1, 1, 1, 1]]
+    found = stratified_difference(old, new, seed=1)
+    assert found.value == 0.5
+    assert found.p_value == pytest.approx(2 / 70, abs=0.004)
+    assert found == stratified_difference(old, new, seed=1)
+    assert -1 <= found.interval.low < 0.5 < found.interval.high <= 1
 
 
 REFUSED: list[tuple[str, Callable[[], Any], type[Exception], str]] = [
@@ -119,8 +133,10 @@ REFUSED: list[tuple[str, Callable[[], Any], type[Exception], str]] = [
     ("share", lambda: clustered_rate_difference([0, 2], [0, 1]), InvalidOption, "outcome 1 is 2"),
     ("one", lambda: clustered_rate_difference([0], [1]), NotEnoughData, "at least 2"),
     ("empty", lambda: fisher_exact((0, 0), (1, 2)), NotEnoughData, "no trial"),
-    ("single", lambda: mean_difference([1], [1, 2]), NotEnoughData, "1 values"),
-    ("alike", lambda: mean_difference([1, 1], [2, 2]), NotEnoughData, "1 different values"),
+    ("no task", lambda: stratified_difference([], []), NotEnoughData, "0 tasks"),
+    ("no run", lambda: stratified_difference([[]], [[1]]), NotEnoughData, "0 runs of a task"),
+    ("single", lambda: stratified_difference([[0.5]], [[1, 0]]), NotEnoughData, "1 runs"),
+    ("alike", lambda: stratified_difference([[2, 2]], [[3, 3]]), NotEnoughData, "all the same"),
 ]
 
 
@@ -184,3 +200,18 @@ def test_the_interval_holds_the_truth_and_the_test_errs_no_more_than_it_says(nam
         assert refused >= 0.4
     else:
         assert refused <= 0.05 + 0.015
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0], ids=["no change", "better"])
+def test_runs_of_fixed_tasks_are_told_apart_as_often_as_said(shift: float) -> None:
+    draw = np.random.default_rng(2026)
+    hard = np.array([-1.0, 0.3, 1.5])
+    rates = logistic(hard), logistic(hard + shift)
+    truth, found = float((rates[1] - rates[0]).mean()), []
+    for _ in range(N_SAMPLES):
+        old, new = (draw.binomial(1, rate[:, None].repeat(12, 1)).tolist() for rate in rates)
+        found.append(stratified_difference(old, new, n_resamples=500))
+    coverage = sum(item.interval.contains(truth) for item in found) / N_SAMPLES
+    refused = sum(item.p_value <= 0.05 for item in found) / N_SAMPLES
+    assert coverage == pytest.approx(0.95, abs=0.015)
+    assert refused <= 0.05 + 0.015 if not shift else refused >= 0.25

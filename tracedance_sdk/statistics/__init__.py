@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     )
     from tracedance_sdk.statistics.paired_rates import mcnemar, paired_rate_difference
     from tracedance_sdk.statistics.planning import (
+        clusters_for_difference,
         more_runs_for_half_width,
         pairs_for_difference,
         runs_for_difference,
@@ -104,7 +105,7 @@ if TYPE_CHECKING:
         sampling_floor,
         self_agreement,
     )
-    from tracedance_sdk.statistics.unpaired import fisher_exact, mean_difference
+    from tracedance_sdk.statistics.unpaired import fisher_exact, stratified_difference
 
 __all__ = [
     "BootstrapMethod",
@@ -137,6 +138,7 @@ __all__ = [
     "clustered_coefficient",
     "clustered_rate",
     "clustered_rate_difference",
+    "clusters_for_difference",
     "cohen_kappa",
     "common_items",
     "compare_replay",
@@ -154,7 +156,6 @@ __all__ = [
     "leniency",
     "macro_mean",
     "mcnemar",
-    "mean_difference",
     "mean_interval",
     "mean_pass_at_k",
     "mean_pass_hat_k",
@@ -181,6 +182,7 @@ __all__ = [
     "span_agreement",
     "span_overlap",
     "spearman",
+    "stratified_difference",
     "switch_error",
     "two_level_bootstrap",
     "wilcoxon_signed_rank",
@@ -208,6 +210,7 @@ __getattr__, __dir__ = lazy_face(
         "non_inferiority": ("NonInferiority", "non_inferior_paired_rate", "non_inferior_rate"),
         "paired_rates": ("mcnemar", "paired_rate_difference"),
         "planning": (
+            "clusters_for_difference",
             "more_runs_for_half_width",
             "pairs_for_difference",
             "runs_for_difference",
@@ -253,6 +256,6 @@ __getattr__, __dir__ = lazy_face(
             "sampling_floor",
             "self_agreement",
         ),
-        "unpaired": ("fisher_exact", "mean_difference"),
+        "unpaired": ("fisher_exact", "stratified_difference"),
     },
 )

@@ -141,6 +141,46 @@ def pairs_for_difference(
     return max(1, math.ceil((max(0.0, wanted) / gain) ** 2))
 
 
+def clusters_for_difference(
+    difference: float,
+    half_width: float,
+    n: int,
+    *,
+    level: float = 0.95,
+    power: float = 0.8,
+    alpha: float = 0.05,
+) -> int:
+    """Return how many clusters, like those at hand, show a mean difference of the present size.
+
+    ``n ((z_a + z_b) h / (z_l d))^2`` with h the half width of the present interval at level l.
+
+    Args:
+        difference: The present mean difference d, not 0.
+        half_width: Of its interval, in the same unit.
+        n: How many clusters, or pairs without clusters, it rests on.
+        level: Confidence level of the interval, in (0, 1).
+        power: Chance of showing it, in (0, 1).
+        alpha: Of the two-sided test, in (0, 1).
+
+    Raises:
+        InvalidOption: An argument out of range.
+
+    Source: the normal approximation to the power of a paired test; Cohen, Statistical Power
+    Analysis for the Behavioral Sciences (1988), section 2.4.
+
+    Example:
+        >>> clusters_for_difference(0.1, 0.2, 20)
+        164
+    """
+    if difference == 0 or half_width < 0 or n < 1:
+        raise InvalidOption(
+            f"a difference of {difference!r} +- {half_width!r} over {n!r} plans nothing"
+        )
+    z_alpha, z_power = _z_of(alpha, power)
+    error = half_width / normal_quantile(check_share(level, "level"))
+    return max(1, math.ceil(n * (max(0.0, z_alpha + z_power) * error / difference) ** 2))
+
+
 def _z_of(alpha: float, power: float) -> tuple[float, float]:
     z_alpha = normal_quantile(1 - check_share(alpha, "alpha"))
     return z_alpha, normal_quantile(2 * check_share(power, "power") - 1)

@@ -1,12 +1,27 @@
-"""Two independent samples, small or skewed: an exact test of rates, and a difference of means."""
+"""Independent samples of the same few tasks: how much rates or scores differ, by exact tests."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import Final
 
-from tracedance_sdk.statistics.checking import check_counts, check_enough, check_share, finite
+from tracedance_sdk.errors import NotEnoughData
+from tracedance_sdk.statistics.checking import (
+    check_counts,
+    check_enough,
+    check_resamples,
+    check_same_length,
+    check_share,
+    finite,
+)
 from tracedance_sdk.statistics.extra import load
 from tracedance_sdk.statistics.intervals import Difference, Interval, Significance
+from tracedance_sdk.statistics.proportions import wilson_interval
+
+_ROWS: Final = 2_000
+
+Values = Sequence[float]
 
 
 def fisher_exact(old: tuple[int, int], new: tuple[int, int]) -> Significance:
@@ -40,38 +55,119 @@ def fisher_exact(old: tuple[int, int], new: tuple[int, int]) -> Significance:
     return Significance(x2 / n2 - x1 / n1, min(1.0, float(found.pvalue)), n1 + n2)
 
 
-def mean_difference(
-    old: Sequence[float], new: Sequence[float], *, level: float = 0.95
+def stratified_difference(
+    old: Sequence[Values],
+    new: Sequence[Values],
+    *,
+    seed: int = 0,
+    n_resamples: int = 20_000,
+    level: float = 0.95,
 ) -> Difference:
-    """Return how much the means of two independent samples differ, by Welch's t test.
+    """Return how much the runs of the same tasks differ, each task weighing the same.
+
+    The tasks are fixed and their runs are the sample, so that what is found holds for these tasks
+    alone; `clustered_rate_difference` speaks of tasks like these. The mean over tasks of the
+    differences of their means; of passes and fails with an interval from Wilson's of each task,
+    ``d - sqrt(sum_s (p2 - l2)^2 + (u1 - p1)^2) / S`` and likewise above, of scores with Welch's t
+    interval. The p value counts how often so large a difference comes when runs are dealt anew
+    to old and new within each task; Fisher's exact test for passes and fails of one task.
 
     Args:
-        old: Values of the first sample, any unit.
-        new: Values of the second, in the same unit.
+        old: For each task its runs' values: 0 and 1, or scores in any unit.
+        new: The same tasks' other runs, in the same order of tasks.
+        seed: Of the dealing.
+        n_resamples: How often it is dealt, at least 100; the p value is at least
+            ``1 / (n_resamples + 1)``.
         level: Confidence level in (0, 1).
 
     Returns:
-        New minus old; `n` counts the values of both.
+        New minus old; `n` counts all runs.
 
     Raises:
-        InvalidOption: A value that is no finite number, or a wrong level.
-        NotEnoughData: Fewer than two values in a sample, or no value differs from the others of
-            its sample.
-        MissingDependency: scipy is not installed.
+        InvalidOption: Numbers of tasks that differ, a value that is no finite number, or wrong
+            options.
+        NotEnoughData: No task, a task without runs; of scores a task with a single run, or no
+            value that differs from the others of its task.
+        MissingDependency: numpy or scipy is not installed.
 
-    Source: Welch, Biometrika 34 (1947), 28-35; `scipy.stats.ttest_ind`.
+    Source: Zou and Donner, Statistics in Medicine 27 (2008), 1693-1702, for the sum of Wilson's
+    intervals; Satterthwaite, Biometrics Bulletin 2 (1946), 110-114; Edgington and Onghena,
+    Randomization Tests (2007), chapter 4.
 
     Example:
-        >>> round(mean_difference([1, 2, 3, 4], [3, 4, 5, 6]).p_value, 3)
-        0.071
+        >>> found = stratified_difference([[0, 0, 0, 1]], [[1, 1, 1, 1]])
+        >>> found.value, round(found.p_value, 2)
+        (0.75, 0.14)
     """
     check_share(level, "level")
-    first, second = finite(old, "old value"), finite(new, "new value")
-    for values in (first, second):
-        check_enough(len(values), 2, what="values")
-    check_enough(max(len({*first}), len({*second})), 2, what="different values in a sample")
-    found = load("scipy.stats").ttest_ind(second, first, equal_var=False)
-    low, high = found.confidence_interval(level)
-    value = sum(second) / len(second) - sum(first) / len(first)
-    interval = Interval(float(low), float(high), level)
-    return Difference(value, interval, float(found.pvalue), len(first) + len(second))
+    check_resamples(n_resamples)
+    check_same_length(old, new, what="tasks of old and new")
+    check_enough(len(old), 1, what="tasks")
+    first = [finite(values, "old value") for values in old]
+    second = [finite(values, "new value") for values in new]
+    for values in (*first, *second):
+        check_enough(len(values), 1, what="runs of a task")
+    is_binary = {value for values in (*first, *second) for value in values} <= {0.0, 1.0}
+    changes = [_mean(b) - _mean(a) for a, b in zip(first, second, strict=True)]
+    value = _mean(changes)
+    interval = (_summed_wilson if is_binary else _welch)(first, second, value, level)
+    if is_binary and len(first) == 1:
+        counts = [(round(sum(of)), len(of)) for of in (first[0], second[0])]
+        p_value = fisher_exact(counts[0], counts[1]).p_value
+    else:
+        p_value = _dealt(first, second, value, seed, n_resamples)
+    return Difference(value, interval, p_value, sum(map(len, (*first, *second))))
+
+
+def _summed_wilson(
+    old: list[list[float]], new: list[list[float]], value: float, level: float
+) -> Interval:
+    down = up = 0.0
+    for before, after in zip(old, new, strict=True):
+        p1, p2 = _mean(before), _mean(after)
+        first = wilson_interval(round(sum(before)), len(before), level=level)
+        second = wilson_interval(round(sum(after)), len(after), level=level)
+        down += (p2 - second.low) ** 2 + (first.high - p1) ** 2
+        up += (second.high - p2) ** 2 + (p1 - first.low) ** 2
+    low, high = value - math.sqrt(down) / len(old), value + math.sqrt(up) / len(old)
+    return Interval(low, high, level).within(-1, 1)
+
+
+def _welch(old: list[list[float]], new: list[list[float]], value: float, level: float) -> Interval:
+    parts = []
+    for values in (*old, *new):
+        check_enough(len(values), 2, what="runs of a task")
+        mean = _mean(values)
+        variance = math.fsum((item - mean) ** 2 for item in values) / (len(values) - 1)
+        parts.append((variance / len(values), len(values) - 1))
+    total = math.fsum(part for part, _ in parts)
+    if total == 0:
+        raise NotEnoughData("the scores of each task are all the same; no spread to judge by")
+    freedom = total**2 / math.fsum(part**2 / df for part, df in parts)
+    quantile = float(load("scipy.stats").t.ppf((1 + level) / 2, freedom))
+    half = quantile * math.sqrt(total) / len(old)
+    return Interval(value - half, value + half, level)
+
+
+def _dealt(
+    old: list[list[float]], new: list[list[float]], value: float, seed: int, n_resamples: int
+) -> float:
+    """Return how often runs dealt anew differ as much, the dealing at hand included."""
+    numpy = load("numpy")
+    generator = numpy.random.default_rng(seed)
+    pools = [numpy.array(sorted([*a, *b])) for a, b in zip(old, new, strict=True)]
+    sizes = [len(values) for values in new]
+    least = abs(value) * len(old) * (1 - 1e-9)
+    hits = 0
+    for start in range(0, n_resamples, _ROWS):
+        rows = min(_ROWS, n_resamples - start)
+        sums = numpy.zeros(rows)
+        for pool, size in zip(pools, sizes, strict=True):
+            mixed = generator.permuted(numpy.tile(pool, (rows, 1)), axis=1)
+            sums += mixed[:, :size].mean(axis=1) - mixed[:, size:].mean(axis=1)
+        hits += int((abs(sums) >= least - 1e-12).sum())
+    return (1 + hits) / (1 + n_resamples)
+
+
+def _mean(values: Values) -> float:
+    return math.fsum(values) / len(values)
