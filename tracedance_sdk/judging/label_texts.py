@@ -66,7 +66,7 @@ def item_texts(item: JudgedItem, *, most_characters: int = MOST_CHARACTERS) -> I
         >>> [line.text for line in item_texts(run).context]
         ['[0] user', '2 + 1?']
     """
-    sections = dict(_sections(message([item], most_characters=most_characters)))
+    sections = dict(_sections(message([item], "single", most_characters=most_characters)))
     return ItemTexts(
         tuple(line for entry in sections.get("trace", ()) for line in _lines(entry)),
         tuple(line for entry in sections.get("response", ()) for line in _lines(entry)),

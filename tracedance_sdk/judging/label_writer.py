@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
@@ -69,14 +69,15 @@ class LabelWriter:
         """What the file held when it was opened."""
         return self._found
 
-    def add(self, label: Label) -> None:
-        """Append a label.
+    def add(self, labels: Label | Iterable[Label]) -> None:
+        """Append a label, or several.
 
         Raises:
             UnreadableFile: The disk is full, or the writer was closed.
         """
+        added = [labels] if isinstance(labels, Label) else labels
         with self._alone():
-            self._append(label_line(label))
+            self._append(b"".join(map(label_line, added)))
 
     def close(self) -> None:
         """Close the file; nothing is left to write."""
