@@ -34,6 +34,14 @@ VERBS: Final = {
     ),
     "index": ("tracedance_sdk.cli.compacting:index", "Derive a store's features for SQL."),
     "init": ("tracedance_sdk.cli.init:init", "Draft a task from one good run."),
+    "judge": (
+        "tracedance_sdk.cli.judge:judge_command",
+        "Let models score runs or replies by rubrics.",
+    ),
+    "label": (
+        "tracedance_sdk.cli.label:label_command",
+        "Let people label what judges judge.",
+    ),
     "ls": ("tracedance_sdk.cli.listing:ls", "List what a store holds."),
     "next-turn": (
         "tracedance_sdk.cli.next_turn:next_turn_command",
