@@ -17,10 +17,14 @@ A run that uses none of this imports nothing but the standard library.
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+
+from tracedance_sdk.pytest_plugin.run_rules import TooFewRuns
+from tracedance_sdk.pytest_plugin.undecided import Undecided
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -30,10 +34,12 @@ if TYPE_CHECKING:
     from tracedance_sdk.recording import TraceRecorder
     from tracedance_sdk.trace import Trace
 
-__all__ = ["MakeRecorder", "assert_passes", "tracedance_recorder"]
+__all__ = ["MakeRecorder", "TooFewRuns", "Undecided", "assert_passes", "tracedance_recorder"]
 
 MARKER: Final = (
-    "tracedance(**settings): settings of every recorder that the tracedance_recorder fixture makes "
+    "tracedance(runs=1, min_pass_rate=1.0, confidence=None, **settings): run this test up to runs "
+    "times; it passes when that share of its runs does, or is shown to at a confidence such as "
+    "0.95. Other settings are those of every recorder that the tracedance_recorder fixture makes "
     "in this test, by TraceRecorder's names, such as task_id='refund'"
 )
 
@@ -57,6 +63,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="DIR",
         help="write the verdicts of assert_passes as one result set into this folder",
     )
+    group.addoption(
+        "--tracedance-max-cost",
+        metavar="USD",
+        type=_dollars,
+        help="begin no further run once the recorded agents and judges of the whole test run "
+        "cost this much; tests that this leaves undecided are inconclusive",
+    )
     parser.addini("tracedance_dir", "folder for kept traces, relative to the rootdir", default="")
     parser.addini("tracedance_retention", "how many test runs' traces stay", default="5")
 
@@ -70,7 +83,19 @@ def pytest_configure(config: pytest.Config) -> None:
     from tracedance_sdk.pytest_plugin.sessions import Session
 
     config.addinivalue_line("markers", MARKER)
-    config.pluginmanager.register(Session(config), "tracedance-session")
+    session = Session(config)
+    config.pluginmanager.register(session, "tracedance-session")
+    config.pluginmanager.register(session.repeats, "tracedance-repeats")
+
+
+def _dollars(text: str) -> float:
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = 0.0
+    if not 0 < amount < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no amount of dollars above 0")
+    return amount
 
 
 class MakeRecorder:
@@ -138,6 +163,8 @@ def assert_passes(
             the specification.
         AssertionError: The verdict is not pass: the text says why, the worst first, with the
             calls and state as expected and as found, and names the file of the kept trace.
+        Undecided: The same, an AssertionError too, when nothing is worse than inconclusive or
+            error: nobody can say whether the agent did well.
         InvalidSpec: The specification cannot be used.
         UnreadableFile: The specification's file is missing or not permitted.
         UnknownTask: The registry has no task of the trace's.
@@ -148,13 +175,13 @@ def assert_passes(
     """
     __tracebackhide__ = True
     from tracedance_sdk.errors import TraceDanceError
-    from tracedance_sdk.pytest_plugin.passing import passed_or_why
+    from tracedance_sdk.pytest_plugin.passing import passed_or_error
 
     try:
-        report, why = passed_or_why(trace, spec, allow=allow, judge=judge)
+        report, failure = passed_or_error(trace, spec, allow=allow, judge=judge)
     except TraceDanceError as error:
         # Where in the library it was noticed is of no use to the test's author.
         raise error.with_traceback(None) from None
-    if why is not None:
-        raise AssertionError(why)
+    if failure is not None:
+        raise failure
     return report

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pytest
 
-from tracedance_sdk.errors import InvalidOption, RecorderError
+from tracedance_sdk.errors import RecorderError
+from tracedance_sdk.pytest_plugin.cost_ledger import CostLedger, Spent, spent_on
 from tracedance_sdk.pytest_plugin.kept import KeptTraces
+from tracedance_sdk.pytest_plugin.run_rules import recorder_settings
 
 if TYPE_CHECKING:
     from tracedance_sdk.grading import Report
     from tracedance_sdk.recording import TraceRecorder
-    from tracedance_sdk.trace import Trace
+    from tracedance_sdk.trace import Trace, Usage
 
 Keep = Literal["failed", "all", "none"]
 """The tests whose traces stay as files."""
@@ -38,6 +41,7 @@ class Attempt:
         kept: Where its traces go.
         keep: Which tests' traces stay as files.
         reports_rows: Whether rows for a result set are wanted.
+        ledger: Where it writes what it cost; None when nobody asked.
         number: Which attempt at the test this is, from 0.
     """
 
@@ -48,9 +52,13 @@ class Attempt:
         kept: KeptTraces,
         keep: Keep,
         reports_rows: bool = False,
+        ledger: CostLedger | None = None,
         number: int = 0,
     ) -> None:
         self.number = number
+        self._ledger = ledger
+        self._spent = Spent()
+        self._usages: list[Usage] = []
         self._reports_rows = reports_rows
         self._item = item
         self._kept = kept
@@ -77,14 +85,7 @@ class Attempt:
         """Make a recorder; what the test does not set comes from its markers, nearest first."""
         from tracedance_sdk.recording import TraceRecorder
 
-        merged: dict[str, Any] = {}
-        for marker in reversed(list(self._item.iter_markers("tracedance"))):
-            if marker.args:
-                raise InvalidOption(
-                    f"@pytest.mark.tracedance takes keyword arguments only, got {marker.args!r}"
-                    f" on {self.node_id!r}; write them as TraceRecorder's, such as task_id='refund'"
-                )
-            merged.update(marker.kwargs)
+        merged = recorder_settings(self._item)
         merged.update(settings)
         merged["metadata"] = {"pytest.nodeid": self.node_id, **(merged.get("metadata") or {})}
         recorder = TraceRecorder(**merged)
@@ -102,6 +103,8 @@ class Attempt:
         self._graded[trace.id] = trace
         self._n_graded += 1
         self._verdicts.append(report.verdict.value)
+        if report.judge is not None and report.judge.usage is not None:
+            self._usages.append(report.judge.usage)
         if self._reports_rows:
             from tracedance_sdk.pytest_plugin.result_rows import rows_as_json
 
@@ -130,9 +133,16 @@ class Attempt:
         self._told.add(path)
         return self._kept.shown(path)
 
+    @property
+    def kept_files(self) -> list[str]:
+        """The files of the kept traces, as messages name them."""
+        return [self._kept.shown(path) for path in self._files.values()]
+
     def observe(self, report: pytest.TestReport) -> None:
         """Keep or remove files as a phase's outcome asks, and put the news into its report."""
         last = report.when == "teardown"
+        if report.when != "setup":
+            self._note_cost()
         self._failed = self._failed or report.failed
         if self._failed or (last and self._keep == "all"):
             self._keep_all()
@@ -159,18 +169,38 @@ class Attempt:
     def _keep_all(self) -> None:
         if self._keep == "none":
             return
-        for trace in self._graded.values():
+        for trace in self._traces():
             self.keep(trace)
+
+    def _traces(self) -> Iterator[Trace]:
+        """Yield what was graded and recorded, each trace once."""
+        seen = set(self._graded)
+        yield from self._graded.values()
         for recorder in self._recorders:
             try:
                 traces = recorder.traces
             except RecorderError:  # it was never opened
                 continue
             except Exception as error:  # noqa: BLE001  # else it would end the whole test run
-                self._problems.append(f"{self.node_id}: trace not kept: {error!r}")
+                self._problems.append(f"{self.node_id}: a trace cannot be read: {error!r}")
                 continue
             for trace in traces:
-                self.keep(trace)
+                if trace.id not in seen:
+                    seen.add(trace.id)
+                    yield trace
+
+    def _note_cost(self) -> None:
+        """Write into the ledger what was spent since this was last called."""
+        if self._ledger is None or not (self._recorders or self._graded):
+            return
+        from tracedance_sdk.llm import price_table
+
+        spent = spent_on(self._traces(), self._usages, prices=price_table())
+        try:
+            self._ledger.add(spent.minus(self._spent))
+        except OSError as error:
+            self._problems.append(f"{self.node_id}: its cost is not counted: {error}")
+        self._spent = spent
 
     def _discard_all(self) -> None:
         for path in self._files.values():

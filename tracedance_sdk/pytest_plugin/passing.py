@@ -23,22 +23,23 @@ from tracedance_sdk.grading import (
 )
 from tracedance_sdk.pytest_plugin.attempts import RUNNING
 from tracedance_sdk.pytest_plugin.failure_text import failure_text
+from tracedance_sdk.pytest_plugin.undecided import Undecided
 from tracedance_sdk.trace import Trace, require_trace
 
 _TOLERABLE: Final = frozenset(Verdict) - {Verdict.PASS}
 
 
-def passed_or_why(
+def passed_or_error(
     trace: Trace,
     spec: Criteria,
     *,
     allow: Collection[str],
     judge: Judge | None,
-) -> tuple[Report, str | None]:
+) -> tuple[Report, AssertionError | None]:
     """Grade a trace for the test that runs now.
 
     Returns:
-        The report, and why the test fails; None when it does not.
+        The report, and the error by which the test fails; None when it does not.
 
     Raises:
         InvalidSpec: The specification cannot be used.
@@ -55,7 +56,10 @@ def passed_or_why(
     path = None if attempt is None else attempt.keep(trace)
     kept = None if attempt is None or path is None else attempt.tell(path)
     criteria = _criteria_of(task)
-    return report, failure_text(report, trace, failing=failing, criteria=criteria, kept=kept)
+    text = failure_text(report, trace, failing=failing, criteria=criteria, kept=kept)
+    verdicts = {grade.verdict for grade in failing} or {report.verdict}
+    failed = not verdicts.isdisjoint((Verdict.FAIL, Verdict.CRITICAL))
+    return report, AssertionError(text) if failed else Undecided(text)
 
 
 def _read(spec: Criteria, trace: Trace) -> Criteria:

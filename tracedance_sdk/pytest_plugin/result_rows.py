@@ -52,8 +52,20 @@ def refuse_unwritable(folder: Path) -> None:
         raise pytest.UsageError(f"--tracedance-out: {error}") from error
 
 
-def write_results(folder: Path, rows: Iterable[Mapping[str, Any]], *, n_ungraded: int) -> int:
+def write_results(
+    folder: Path,
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    n_ungraded: int,
+    repeated: list[dict[str, Any]],
+) -> int:
     """Write the result set and return its number of rows.
+
+    Args:
+        folder: Where.
+        rows: As `rows_as_json` gives them.
+        n_ungraded: Runs that recorded something and failed before they graded it.
+        repeated: What the runs of each test came to, for tests that run several times.
 
     Raises:
         TraceDanceError: The folder cannot be written.
@@ -66,6 +78,7 @@ def write_results(folder: Path, rows: Iterable[Mapping[str, Any]], *, n_ungraded
             "python": platform.python_version(),
         },
         "exclusions": {UNGRADED: n_ungraded} if n_ungraded else {},
+        **({"repeated_tests": repeated} if repeated else {}),
     }
     writer = ResultSetWriter(folder, manifest=manifest)
     writer.add(ResultRow.model_validate(row) for row in rows)

@@ -7,6 +7,8 @@ controller. Tests in one process report the same way, so there is one path for b
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
@@ -15,9 +17,12 @@ from typing import Any, Final
 import pytest
 
 from tracedance_sdk.pytest_plugin.attempts import ATTEMPT, NEWS, RUNNING, Attempt
+from tracedance_sdk.pytest_plugin.cost_ledger import CostLedger
 from tracedance_sdk.pytest_plugin.kept import KeptTraces, forget_old_runs, run_name
+from tracedance_sdk.pytest_plugin.repeat_hooks import INTERRUPTED, RepeatHooks
 
 _WORKER_INPUT: Final = "tracedance_folder"
+_LEDGER: Final = "tracedance_ledger"
 _ORDER: Final = ("critical", "fail", "error", "inconclusive", "pass")
 
 
@@ -25,7 +30,10 @@ class Session:
     """The plugin's state in one process, and its hooks.
 
     Args:
-        config: pytest's configuration; in a pytest-xdist worker it holds the controller's folder.
+        config: pytest's configuration; in a pytest-xdist worker it holds the controller's folders.
+
+    Attributes:
+        repeats: The hooks for tests that run several times.
 
     Raises:
         UsageError: An option that cannot be used.
@@ -37,6 +45,10 @@ class Session:
         self._is_worker = worker_input is not None
         folder = (worker_input or {}).get(_WORKER_INPUT) or _base_folder(config) / run_name()
         self._kept = KeptTraces(Path(folder), started_in=started_in)
+        self._ledger = _ledger(config, (worker_input or {}).get(_LEDGER))
+        self.repeats = RepeatHooks(config, ledger=self._ledger, is_worker=self._is_worker)
+        self._interrupted: list[str] = []
+        config.stash[INTERRUPTED] = self._interrupted
         self._keep = config.getoption("tracedance_keep")
         self._out = _out_folder(config)
         if self._out is not None and not self._is_worker:
@@ -56,6 +68,8 @@ class Session:
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a pytest-xdist worker where this run's traces go."""
         node.workerinput[_WORKER_INPUT] = str(self._kept.folder)
+        if self._ledger is not None:
+            node.workerinput[_LEDGER] = str(self._ledger.folder)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self) -> Generator[None, object, object]:
@@ -75,6 +89,7 @@ class Session:
             kept=self._kept,
             keep=self._keep,
             reports_rows=self._out is not None,
+            ledger=self._ledger,
             number=0 if earlier is None else earlier.number + 1,
         )
         item.stash[ATTEMPT] = attempt
@@ -96,8 +111,10 @@ class Session:
         """Take in what a test's report tells."""
         self._has_run = self._has_run or report.when == "call"
         text = vars(report).get(NEWS)
-        if text is None or self._is_worker:
-            return
+        if text is not None and not self._is_worker:
+            self._take(text)
+
+    def _take(self, text: str) -> None:
         news = json.loads(text)
         self._rows.extend(news["rows"])
         self._verdicts.update(news["verdicts"])
@@ -113,6 +130,8 @@ class Session:
         """
         if self._is_worker:
             return
+        for text in self._interrupted:
+            self._take(text)
         if self._out is not None and (self._has_run or self._rows):
             self._write_results(self._out, session)
         elif self._out is not None and not session.config.option.collectonly:
@@ -137,7 +156,12 @@ class Session:
         from tracedance_sdk.pytest_plugin.result_rows import write_results
 
         try:
-            n_rows = write_results(folder, self._rows, n_ungraded=self._n_ungraded)
+            n_rows = write_results(
+                folder,
+                self._rows,
+                n_ungraded=self._n_ungraded,
+                repeated=self.repeats.outcomes(),
+            )
         except TraceDanceError as error:
             self._problems.append(f"no result set: {error}")
             if session.exitstatus == pytest.ExitCode.OK:
@@ -156,6 +180,7 @@ class Session:
             lines.append(f"{self._n_kept} {noun} kept in {self._kept.shown(self._kept.folder)}")
         if self._results:
             lines.append(self._results)
+        lines += self.repeats.summary()
         return [*lines, *(f"problem: {problem}" for problem in self._problems[:20])]
 
 
@@ -169,6 +194,14 @@ def _base_folder(config: pytest.Config) -> Path:
 def _out_folder(config: pytest.Config) -> Path | None:
     option: str | None = config.getoption("tracedance_out")
     return None if option is None else config.invocation_params.dir / option
+
+
+def _ledger(config: pytest.Config, folder: str | None) -> CostLedger | None:
+    most_usd: float | None = config.getoption("tracedance_max_cost")
+    if most_usd is None:
+        return None
+    made = folder or Path(tempfile.gettempdir()) / f"tracedance-cost-{os.urandom(8).hex()}"
+    return CostLedger(Path(made), most_usd=most_usd)
 
 
 def _retention(config: pytest.Config) -> int:

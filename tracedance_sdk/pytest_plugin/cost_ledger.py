@@ -1,0 +1,141 @@
+"""What the agents of a whole test run cost, shared by all its workers, and when it is enough.
+
+Each run's cost is one line appended to one file, which every worker reads before it begins a run.
+Workers that are in the middle of a run do not stop: the limit is passed by what those runs cost.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from tracedance_sdk.llm import PriceTable
+    from tracedance_sdk.trace import Trace, Usage
+
+_FILE: Final = "spent.jsonl"
+
+
+class Spent(NamedTuple):
+    """What was spent.
+
+    Attributes:
+        cost_usd: The sum of what has a price, in US dollars.
+        n_priced: Model turns and judgements with a price.
+        n_unpriced: Those without: no usage was recorded, or the model is not in the table.
+    """
+
+    cost_usd: float = 0.0
+    n_priced: int = 0
+    n_unpriced: int = 0
+
+    def plus(self, other: Spent) -> Spent:
+        """Return the sum of both."""
+        return Spent(
+            self.cost_usd + other.cost_usd,
+            self.n_priced + other.n_priced,
+            self.n_unpriced + other.n_unpriced,
+        )
+
+    def minus(self, other: Spent) -> Spent:
+        """Return what was spent besides."""
+        return self.plus(Spent(-other.cost_usd, -other.n_priced, -other.n_unpriced))
+
+
+class CostLedger:
+    """The file in which all processes of a test run write what they spent.
+
+    Args:
+        folder: That of the test run; made by the process that begins it.
+        most_usd: The limit, above 0.
+    """
+
+    def __init__(self, folder: Path, *, most_usd: float) -> None:
+        self.folder = folder
+        self.most_usd = most_usd
+
+    def add(self, spent: Spent) -> None:
+        """Add what a run cost.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        if any(spent):
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            line = json.dumps(spent).encode() + b"\n"
+            file = os.open(self.folder / _FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                os.write(file, line)
+            finally:
+                os.close(file)
+
+    def total(self) -> Spent:
+        """Return what all processes spent so far.
+
+        Raises:
+            OSError: The file cannot be read.
+        """
+        try:
+            lines = (self.folder / _FILE).read_bytes().splitlines()
+        except FileNotFoundError:
+            return Spent()
+        total = Spent()
+        for line in lines:
+            total = total.plus(Spent(*json.loads(line)))
+        return total
+
+    def reached(self) -> str | None:
+        """Return that the limit is reached, in words; None when it is not.
+
+        Raises:
+            OSError: The file cannot be read.
+        """
+        if self.total().cost_usd < self.most_usd:
+            return None
+        return f"the cost limit of ${self.most_usd:g} is reached"
+
+    def forget(self) -> None:
+        """Remove the folder; the process that made it calls this at the end."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def summary(self) -> str:
+        """Return what was spent and what had no price, in one line.
+
+        Raises:
+            OSError: The file cannot be read.
+        """
+        total = self.total()
+        text = f"${total.cost_usd:.4f} spent of at most ${self.most_usd:g}"
+        if not total.n_unpriced:
+            return text
+        n = total.n_priced + total.n_unpriced
+        noun = "model turns and judgements"
+        return f"{text}; {total.n_unpriced} of {n} {noun} had no price and are not in it"
+
+
+def spent_on(traces: Iterable[Trace], usages: Iterable[Usage], *, prices: PriceTable) -> Spent:
+    """Return what traces and judges' replies cost.
+
+    A turn costs what it says (``usage.cost_usd``), else its tokens at the price of its model. A
+    turn of the agent's without usage counts as one without a price.
+
+    Args:
+        traces: Each trace once.
+        usages: Of judges that asked a model.
+        prices: Of models by name.
+    """
+    costs: list[float | None] = [usage.cost_usd for usage in usages]
+    for trace in traces:
+        for turn in trace.turns:
+            usage = turn.usage
+            if usage is not None and usage.cost_usd is not None:
+                costs.append(float(usage.cost_usd))
+            elif usage is not None or turn.role == "assistant":
+                price = None if turn.model is None else prices.of(turn.model)
+                costs.append(None if price is None else price.cost(usage))
+    known = [cost for cost in costs if cost is not None]
+    return Spent(sum(known), len(known), len(costs) - len(known))
