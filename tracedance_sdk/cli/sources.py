@@ -18,12 +18,18 @@ _RESULTS: Final = "tracedance.results"
 _NO_TRACES: Final = frozenset(
     f"tracedance.{name}"
     for name in (
+        "calibration",
+        "calibration_report",
+        "corrected_rates",
         "evaluation",
         "import",
         "judgements",
+        "labelling",
+        "labels",
         "next_turn",
         "prices",
         "pruning",
+        "ratings",
         "recovery",
         "replies",
         "reply",
@@ -134,18 +140,20 @@ def _itself(item: Collected) -> Collected:
 
 
 def _format(path: Path) -> str | None:
-    """Return what a JSON file says it is; None when it does not, or is no such file."""
+    """Return what a file of JSON, or its first line, says it is; None when it does not."""
     from tracedance_sdk.errors import TraceDanceError
     from tracedance_sdk.formats import peek, read_document, read_head
     from tracedance_sdk.trace import parse_json
 
     try:
-        if path.suffix != ".json" or not path.is_file():
+        if path.suffix not in (".json", ".jsonl") or not path.is_file():
             return None
         head = read_head(path)
         if not _MARK.search(head) or "format" not in peek(head).keys:
             return None
-        document = parse_json(read_document(path, limit=_MOST_BYTES), where=str(path))
+        is_lines = path.suffix == ".jsonl"
+        text = head.split(b"\n")[0] if is_lines else read_document(path, limit=_MOST_BYTES)
+        document = parse_json(text, where=str(path))
     except TraceDanceError:
         return None
     found = document.get("format") if isinstance(document, dict) else None
