@@ -21,9 +21,17 @@ from tracedance_sdk.cli.exit_codes import EXIT_CODES
 from tracedance_sdk.errors import TraceDanceError
 
 VERBS: Final = {
+    "calibrate": (
+        "tracedance_sdk.cli.calibrate:calibrate_command",
+        "Hold a judge against people.",
+    ),
     "compact": (
         "tracedance_sdk.cli.compacting:compact",
         "Merge a store's small files and clear away old ones.",
+    ),
+    "compare": (
+        "tracedance_sdk.cli.compare:compare_command",
+        "Say whether a second result set is better or worse.",
     ),
     "demo": ("tracedance_sdk.demo.command:demo", "Record four runs of a demo task and grade them."),
     "evaluate": ("tracedance_sdk.cli.evaluate:evaluate_command", "Grade traces against tasks."),
