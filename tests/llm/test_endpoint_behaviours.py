@@ -10,6 +10,13 @@ import pytest
 
 from tests.llm.contexts import CONTEXT, TOOLS
 from tests.support.scripted_models import APIS, Answer, saying, scripted_models
+from tests.support.scripted_streams import (
+    CONTENT_TYPE,
+    as_stream,
+    event,
+    events_of,
+    streamed,
+)
 from tracedance_sdk.llm import Reply, Settings, chat_model
 
 KEY = "sk-planted-0123456789"
@@ -102,6 +109,83 @@ TABLE = [
 ]
 
 
+def as_streamed(api: str, answer: Answer) -> Answer:
+    """Return an answer with its body as a stream, where that is a reply."""
+    body = answer.body
+    if not isinstance(body, dict) or not body.keys() & {"choices", "output", "content"}:
+        return answer
+    return answer._replace(body=b"".join(events_of(api, body)), content_type=CONTENT_TYPE)
+
+
+def told_error(api: str, code: str, message: str = "no") -> bytes:
+    """Return the event by which an API tells an error in a stream."""
+    told = {"type": code, "code": code, "message": message}
+    if api == "openai-responses":
+        return event({"type": "error", "sequence_number": 9, "code": code, "message": message})
+    return event({"type": "error", "error": told}, "error" if api == "anthropic" else None)
+
+
+def stream_cases(api: str) -> dict[str, Case]:
+    """Return what endpoints do without streams, replies as streams, and what only streams do."""
+    whole = streamed(api, saying(api, "Done and well."))
+    events = events_of(api, saying(api, "Done and well."))
+    begun, size = events[:3], len(b"".join(events[:3]))
+
+    def once(answer: Answer, kind: str | None, *, is_final: bool = False) -> Case:
+        return Case((answer,), kind, 1, is_final)
+
+    def told(*code: str) -> Answer:
+        return as_stream([*begun, told_error(api, *code)])
+
+    found = {
+        name: case._replace(answers=tuple(as_streamed(api, one) for one in case.answers))
+        for name, case in cases(api).items()
+    }
+    return found | {
+        "dropped in the middle": Case((whole._replace(drop_after=size),), "error", 2),
+        "dropped in the middle, then well": Case((whole._replace(drop_after=size), whole), None, 2),
+        "silent in the middle": Case((whole._replace(drop_after=size, stall_s=1.5),), "error", 2),
+        "silent in the middle, then well": Case(
+            (whole._replace(drop_after=size, stall_s=1.5), whole), None, 2
+        ),
+        "no end": Case((as_stream(begun),), "error", 2),
+        "no end, then well": Case((as_stream(begun), whole), None, 2),
+        "500, then no end, then 500": Case((error(500), as_stream(begun), error(500)), "error", 2),
+        "an error that may pass": Case((told("overloaded_error"), whole), None, 2),
+        "an error that stays": Case((told("server_error"),), "error", 2),
+        "an error that cannot pass": once(told("invalid_request_error"), "error"),
+        "an error of the policy": once(told("content_policy_violation"), "refused"),
+        "too long, in a stream": once(
+            told("invalid_request_error", "prompt is too long"), "context_too_long"
+        ),
+        "used up, in a stream": once(told("insufficient_quota"), "error", is_final=True),
+        "the key in an error": once(told("invalid_request_error", f"bad {KEY}"), "error"),
+        "broken JSON": once(
+            as_stream([*begun, event(b'{"choices": [', "message_stop")]), "unparsable"
+        ),
+        "broken JSON at once": once(as_stream([event(b"{", "message_start")]), "unparsable"),
+        "another event": once(as_stream([event({"hello": 1}, "message_start")]), "unparsable"),
+        "a number": once(as_stream([event(7, "message_start")]), "unparsable"),
+        "a page as a stream": once(
+            Answer(b"<html>Sign in</html>", content_type=CONTENT_TYPE), "unparsable"
+        ),
+        "no event": once(Answer(b"", content_type=CONTENT_TYPE), "unparsable"),
+        "a stream called a page": once(whole._replace(content_type="text/html"), "unparsable"),
+        "no stream": once(Answer(saying(api)), None),
+        "junk after the end": once(as_stream([*events, event(b"{", "message_stop")]), None),
+        "dropped after the end": once(
+            as_stream([*events, b": more\n" * 9], drop_after=len(b"".join(events))), None
+        ),
+    }
+
+
+STREAM_TABLE = [
+    pytest.param(api, case, id=f"{api}: {name}")
+    for api in APIS
+    for name, case in stream_cases(api).items()
+]
+
+
 def complete(name: str, **options: Any) -> Reply:
     async def work() -> Reply:
         model = chat_model(name, **options)
@@ -117,10 +201,21 @@ def complete(name: str, **options: Any) -> Reply:
 def test_what_an_endpoint_does_ends_as_the_right_kind(
     api: str, case: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    check(api, case, monkeypatch, stream=False)
+
+
+@pytest.mark.parametrize(("api", "case"), STREAM_TABLE)
+def test_what_a_streaming_endpoint_does_ends_as_the_right_kind(
+    api: str, case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(api, case, monkeypatch, stream=True)
+
+
+def check(api: str, case: Case, monkeypatch: pytest.MonkeyPatch, *, stream: bool) -> None:
     for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.setenv(variable, KEY)
     with scripted_models(lambda _, n: case.answers[min(n, len(case.answers) - 1)]) as server:
-        reply = complete(server.name(api), timeout_s=0.6, retries=1)
+        reply = complete(server.name(api), timeout_s=0.6, retries=1, stream=stream)
     assert (reply.missing and reply.missing.kind, len(server.requests)) == (
         case.kind,
         case.requests,
@@ -132,10 +227,12 @@ def test_what_an_endpoint_does_ends_as_the_right_kind(
     assert "\n" not in str(reply.missing)
 
 
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("api", APIS)
-def test_a_reply_that_drips_ends_at_the_deadline(api: str) -> None:
-    with scripted_models(lambda *_: Answer(saying(api), drip_s=0.05)) as server:
-        reply = complete(server.name(api), timeout_s=0.4, retries=0)
+def test_a_reply_that_drips_ends_at_the_deadline(api: str, stream: bool) -> None:
+    answer = Answer(saying(api), drip_s=0.05)
+    with scripted_models(lambda *_: as_streamed(api, answer) if stream else answer) as server:
+        reply = complete(server.name(api), timeout_s=0.4, retries=0, stream=stream)
     assert reply.missing is not None
     assert str(reply.missing) == "error: no reply in time"
 

@@ -21,7 +21,9 @@ class Answer(NamedTuple):
         content_type: Of the body.
         delay_s: Before anything is sent.
         drop_after: Bytes after which the connection is cut; None for none.
+        stall_s: Silence before that cut.
         drip_s: Pause after each byte; 0 for none.
+        endless: Sent after the body, again and again, until the other side goes away.
     """
 
     body: Any = b""
@@ -30,7 +32,9 @@ class Answer(NamedTuple):
     content_type: str = "application/json"
     delay_s: float = 0
     drop_after: int | None = None
+    stall_s: float = 0
     drip_s: float = 0
+    endless: bytes = b""
 
 
 class Request(NamedTuple):
@@ -92,22 +96,19 @@ def scripted_models(script: Callable[[Request, int], Answer]) -> Iterator[Script
             body = answer.body if is_raw else json.dumps(answer.body).encode()
             self.send_response(answer.status)
             self.send_header("content-type", answer.content_type)
-            self.send_header("content-length", str(len(body)))
+            if answer.endless:
+                self.close_connection = True
+            else:
+                self.send_header("content-length", str(len(body)))
             for name, value in answer.headers:
                 self.send_header(name, value)
             self.end_headers()
-            if answer.drop_after is not None:
-                self.wfile.write(body[: answer.drop_after])
+            for part in _parts(answer, body):
+                self.wfile.write(part)
                 self.wfile.flush()
+            if answer.drop_after is not None:
                 self.close_connection = True
                 self.connection.shutdown(2)
-            elif answer.drip_s:
-                for place in range(len(body)):
-                    self.wfile.write(body[place : place + 1])
-                    self.wfile.flush()
-                    time.sleep(answer.drip_s)
-            else:
-                self.wfile.write(body)
 
         def log_message(self, *_: Any) -> None:
             """Say nothing."""
@@ -127,6 +128,22 @@ def scripted_models(script: Callable[[Request, int], Answer]) -> Iterator[Script
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def _parts(answer: Answer, body: bytes) -> Iterator[bytes]:
+    """Yield what is sent, in pieces, with the pauses between them."""
+    if answer.drop_after is not None:
+        yield body[: answer.drop_after]
+        time.sleep(answer.stall_s)
+        return
+    if not answer.drip_s:
+        yield body
+    for place in range(len(body) if answer.drip_s else 0):
+        yield body[place : place + 1]
+        time.sleep(answer.drip_s)
+    while answer.endless:
+        yield answer.endless
+        time.sleep(0.02)
 
 
 APIS = ("openai", "openai-responses", "anthropic")

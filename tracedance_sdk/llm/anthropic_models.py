@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 from tracedance_sdk.formats import anthropic_request, turn_from_anthropic
 from tracedance_sdk.llm.chat import Context, Missing, MissingKind, Settings
 from tracedance_sdk.llm.provider_model import ProviderModel
+from tracedance_sdk.llm.streaming import message
 from tracedance_sdk.llm.structured import forced_tool
 from tracedance_sdk.trace import Json, ToolDefinition, Turn
 
@@ -17,6 +18,9 @@ _ENDS: Final[dict[str, MissingKind]] = {
     "refusal": "refused",
     "model_context_window_exceeded": "context_too_long",
 }
+_MOST_UNSTREAMED: Final = 21_333
+"""Tokens of a reply that the SDK expects within ten minutes; it counts 128,000 an hour."""
+
 _SAMPLING: Final = ("temperature", "top_p")
 
 
@@ -45,6 +49,15 @@ class AnthropicModel(ProviderModel):
         known = {key: value for key, value in request.items() if key not in _SAMPLING}
         beside = {key: request[key] for key in _SAMPLING if key in request}
         return await client.messages.with_raw_response.create(**known, extra_body=beside or None)
+
+    def is_streamed(self, request: dict[str, Any]) -> bool:
+        """Whether the reply to a request is streamed; long ones of Anthropic's own have to be."""
+        if self._stream is None:
+            return self.endpoint.is_official and request["max_tokens"] > _MOST_UNSTREAMED
+        return self._stream
+
+    async def _collected(self, response: Any) -> dict[str, Any]:
+        return await message(await response.parse())
 
     def _turn(self, body: Json) -> Turn:
         return turn_from_anthropic(body)

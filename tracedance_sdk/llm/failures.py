@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from types import ModuleType
 from typing import Any, Final
 
 from tracedance_sdk.llm.chat import Missing, MissingKind
+from tracedance_sdk.llm.streaming import CutStream, OddStream, ToldError
 
 _TOO_LONG: Final = re.compile(
     r"context[ _-]?(?:length|size|window)|prompt is too long|maximum context|too many tokens|"
@@ -21,6 +23,9 @@ _FINAL: Final = {
     403: "the endpoint refuses access",
     404: "the endpoint does not know the model or the address",
 }
+_PASSES: Final = re.compile(r"overloaded|rate_limit|server_error|api_error|timeout|unavailable")
+"""Codes of errors told in a stream that may be gone at the next try."""
+
 _BAD_REQUEST: Final = (400, 413, 422)
 _LONGEST: Final = 300
 _LEAST_SECRET: Final = 6
@@ -35,18 +40,31 @@ def missing_of(error: BaseException, sdk: ModuleType, *, secret: str | None) -> 
         sdk: The package `openai` or `anthropic`.
         secret: The key, to be masked in whatever the endpoint says.
     """
-    if isinstance(error, (sdk.APITimeoutError, TimeoutError)):
+    http = _http(sdk)
+    told = _told_by(error, sdk)
+    if told is not None:
+        return told_error(told, secret=secret)
+    if isinstance(error, (sdk.APITimeoutError, http.TimeoutException, TimeoutError)):
         return Missing("error", "no reply in time")
     if isinstance(error, sdk.APIStatusError):
         return _of_status(error, secret)
-    if isinstance(error, sdk.APIConnectionError):
+    if isinstance(error, CutStream):
+        return Missing("error", "the stream ended before the reply did")
+    if isinstance(error, _lost(sdk)):
         cause = error.__cause__ or error
-        return Missing(
-            "error", f"no connection: {_line(f'{type(cause).__name__} {cause}', secret)}"
-        )
-    if isinstance(error, sdk.APIError):
+        what = "no connection" if cause is not error else "connection lost"
+        return Missing("error", f"{what}: {_line(f'{type(cause).__name__} {cause}', secret)}")
+    if isinstance(error, (OddStream, sdk.APIError)):
         return Missing("unparsable", _line(str(error), secret))
     return None
+
+
+def may_pass(error: BaseException, sdk: ModuleType) -> bool:
+    """Whether another try may do better after a stream broke off; no SDK tries again then."""
+    told = _told_by(error, sdk)
+    if told is not None:
+        return _PASSES.search(_told_in(told)[0]) is not None
+    return isinstance(error, (CutStream, *_lost(sdk)))
 
 
 def masked(text: str, secret: str | None) -> str:
@@ -93,6 +111,33 @@ def _of_status(error: Any, secret: str | None) -> Missing:
     if status not in _BAD_REQUEST and kind == "refused":
         kind = "error"
     return Missing(kind, reason)
+
+
+def _http(sdk: ModuleType) -> ModuleType:
+    """Return the HTTP library of an SDK, whose own errors come out of streams."""
+    client = sdk.DefaultAsyncHttpxClient.__mro__[1]
+    return importlib.import_module(client.__module__.partition(".")[0])
+
+
+def _lost(sdk: ModuleType) -> tuple[type[Exception], ...]:
+    """Return what lost connections raise, also in streams and below TLS."""
+    end = importlib.import_module("anyio").EndOfStream
+    return (sdk.APIConnectionError, _http(sdk).RequestError, OSError, end)
+
+
+def _told_by(error: BaseException, sdk: ModuleType) -> dict[str, Any] | None:
+    """Return the error that was told in an event of a stream; None for all others."""
+    body: Any = None
+    if isinstance(error, ToldError):
+        body = error.body
+    elif isinstance(error, sdk.APIStatusError):
+        body = error.body if error.status_code < 400 else None
+    elif isinstance(error, sdk.APIError) and not isinstance(
+        error, (sdk.APIConnectionError, sdk.APIResponseValidationError)
+    ):
+        body = error.body
+    inner = body.get("error", body) if isinstance(body, dict) else None
+    return inner if isinstance(inner, dict) else None
 
 
 def _told(error: Any) -> tuple[str, str]:

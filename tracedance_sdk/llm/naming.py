@@ -21,7 +21,12 @@ _RECORDED: Final = "recorded:"
 
 
 def chat_model(
-    name: str, *, offline: bool = False, timeout_s: float = TIMEOUT_S, retries: int = RETRIES
+    name: str,
+    *,
+    offline: bool = False,
+    timeout_s: float = TIMEOUT_S,
+    retries: int = RETRIES,
+    stream: bool | None = None,
 ) -> ProviderModel | RecordedModel:
     """Return the model of a name; nothing is sent yet.
 
@@ -30,9 +35,11 @@ def chat_model(
             other servers), ``openai-responses`` or ``anthropic``. Or ``recorded:DIR``, a folder of
             replies that were paid for before.
         offline: Refuse whatever is not on this machine.
-        timeout_s: How long one try may take.
-        retries: How often the SDK tries again after what may pass: 408, 409, 429, 5xx, a lost
-            connection, a timeout.
+        timeout_s: How long one try may take; of a streamed reply, how long it may be silent.
+        retries: How often to try again after what may pass: 408, 409, 429, 5xx, a lost connection,
+            a timeout.
+        stream: Whether replies are streamed; None leaves it to what the SDKs ask for, see
+            `ProviderModel`.
 
     Raises:
         InvalidOption: An unknown provider, a missing key, an address that cannot be used, or one
@@ -51,7 +58,9 @@ def chat_model(
         raise InvalidOption(
             f"{endpoint.name} is not on this machine, and --offline refuses all others"
         )
-    model = _MODELS[endpoint.provider](endpoint, timeout_s=timeout_s, retries=retries)
+    model = _MODELS[endpoint.provider](
+        endpoint, timeout_s=timeout_s, retries=retries, stream=stream
+    )
     model.prepare()
     return model
 

@@ -13,6 +13,7 @@ from tracedance_sdk.formats import (
 )
 from tracedance_sdk.llm.chat import Context, Missing, Settings
 from tracedance_sdk.llm.provider_model import ProviderModel
+from tracedance_sdk.llm.streaming import chat_completion, response_object
 from tracedance_sdk.llm.structured import chat_format, responses_format
 from tracedance_sdk.trace import Json, ToolDefinition, Turn
 
@@ -21,6 +22,10 @@ class OpenAIChatModel(ProviderModel):
     """A model behind chat completions; see `ProviderModel`."""
 
     package: ClassVar[str] = "openai"
+    _streamed_by: ClassVar[dict[str, Any]] = {
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
 
     def request(
         self, context: Context, *, tools: Sequence[ToolDefinition], settings: Settings
@@ -34,6 +39,9 @@ class OpenAIChatModel(ProviderModel):
 
     async def _post(self, client: Any, request: dict[str, Any]) -> Any:
         return await client.chat.completions.with_raw_response.create(**request)
+
+    async def _collected(self, response: Any) -> dict[str, Any]:
+        return await chat_completion(response.parse())
 
     def _turn(self, body: Json) -> Turn:
         return turn_from_chat(body)
@@ -65,6 +73,9 @@ class OpenAIResponsesModel(ProviderModel):
 
     async def _post(self, client: Any, request: dict[str, Any]) -> Any:
         return await client.responses.with_raw_response.create(**request)
+
+    async def _collected(self, response: Any) -> dict[str, Any]:
+        return await response_object(response.parse())
 
     def _turn(self, body: Json) -> Turn:
         return turn_from_responses(body)

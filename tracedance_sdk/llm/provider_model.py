@@ -16,13 +16,17 @@ import orjson
 from tracedance_sdk.errors import InvalidJSON, InvalidTrace, MissingDependency
 from tracedance_sdk.llm.chat import Context, Missing, Reply, Settings
 from tracedance_sdk.llm.endpoints import Endpoint, key_of
-from tracedance_sdk.llm.failures import is_used_up, masked, missing_of, told_error
+from tracedance_sdk.llm.event_loops import LoopClients
+from tracedance_sdk.llm.failures import is_used_up, masked, may_pass, missing_of, told_error
 from tracedance_sdk.trace import UNKNOWN, Json, ToolDefinition, Turn, parse_json
 
 TIMEOUT_S: Final = 600.0
 RETRIES: Final = 2
 _LONGEST_WAIT_S: Final = 60.0
 """What an SDK waits at most before it tries again."""
+
+_PAUSE_S: Final = 0.5
+"""Before the first further try after a stream broke off, as the SDKs do; then twice as long."""
 
 _NO_KEY: Final = "none"
 """Sent to a local server, as the SDKs insist on a key."""
@@ -33,23 +37,35 @@ class ProviderModel(ABC):
 
     Args:
         endpoint: The model and where it is.
-        timeout_s: How long one try may take.
-        retries: How often the SDK tries again after what may pass.
+        timeout_s: How long one try may take; of a streamed reply, how long it may be silent.
+        retries: How often to try again after what may pass.
+        stream: Whether replies are streamed, which keeps connections that are idle for minutes
+            from being dropped. The body, its place in a cache and what is read of it are the same.
+            None streams only where the SDK asks for it: Anthropic's refuses to wait unstreamed for
+            a reply that may take more than ten minutes, which it takes to be 21,333 tokens. Many
+            other servers stream poorly: no usage, calls in pieces that do not fit.
 
     Attributes:
         package: The SDK.
     """
 
     package: ClassVar[str]
+    _streamed_by: ClassVar[dict[str, Any]] = {"stream": True}
 
     def __init__(
-        self, endpoint: Endpoint, *, timeout_s: float = TIMEOUT_S, retries: int = RETRIES
+        self,
+        endpoint: Endpoint,
+        *,
+        timeout_s: float = TIMEOUT_S,
+        retries: int = RETRIES,
+        stream: bool | None = None,
     ) -> None:
         self.endpoint = endpoint
         self.name = endpoint.name
+        self._stream = stream
         self._timeout_s = timeout_s
         self._retries = retries
-        self._client: Any = None
+        self._clients = LoopClients()
         self._key: str | None = None
 
     @abstractmethod
@@ -67,12 +83,20 @@ class ProviderModel(ABC):
         """Send a body by the SDK and return its raw response."""
 
     @abstractmethod
+    async def _collected(self, response: Any) -> dict[str, Any]:
+        """Return the body that a streamed raw response adds up to; see `streaming`."""
+
+    @abstractmethod
     def _turn(self, body: Json) -> Turn:
         """Read the turn in a body; raises `InvalidTrace` for anything else."""
 
     @abstractmethod
     def _missing(self, turn: Turn, body: dict[str, Any]) -> Missing | None:
         """Return why a turn is no answer, by how the API says that it ended."""
+
+    def is_streamed(self, request: dict[str, Any]) -> bool:  # noqa: ARG002 - a subclass looks at it
+        """Whether the reply to a request is streamed."""
+        return bool(self._stream)
 
     def request_hash(self, request: dict[str, Any], settings: Settings) -> str:
         """Return 64 hex characters that stand for a request to this very endpoint."""
@@ -114,19 +138,22 @@ class ProviderModel(ABC):
         sdk = self._sdk()
         if self._client is None:
             self._key = key_of(self.endpoint)
-            self._client = self._open(sdk)
+            await self._clients.keep(self._open(sdk))
         tries = self._retries + 1
         deadline_s = self._timeout_s * tries + _LONGEST_WAIT_S * self._retries
         try:
             # A server that sends a byte now and then would never run into the SDK's own timeout.
             async with asyncio.timeout(deadline_s):
-                response = await self._post(self._client, request)
+                if self.is_streamed(request):
+                    text = await self._streamed(sdk, request)
+                else:
+                    text = (await self._post(self._client, request)).http_response.text
         except Exception as error:
             missing = missing_of(error, sdk, secret=self._key)
             if missing is None:
                 raise
             return missing
-        return self._body(response.http_response.text)
+        return self._body(text)
 
     def read(self, raw: Json) -> Reply:
         """Return what a body says: an answer, or a turn that is none with the reason."""
@@ -148,10 +175,47 @@ class ProviderModel(ABC):
         return Reply(None, None, None, raw) if isinstance(raw, Missing) else self.read(raw)
 
     async def close(self) -> None:
-        """Close the connections; the next call opens new ones."""
-        if self._client is not None:
-            client, self._client = self._client, None
-            await client.close()
+        """Close the running event loop's connections; the next call opens new ones.
+
+        They close by themselves when the loop ends.
+        """
+        await self._clients.close()
+
+    async def _streamed(self, sdk: ModuleType, request: dict[str, Any]) -> str:
+        """Send a request and return the text of the body that is streamed back.
+
+        A stream that breaks off is asked for again, as long as there are tries left: the SDKs only
+        try again before a stream begins.
+        """
+        left, pause_s = self._retries, _PAUSE_S
+        while True:
+            client = (
+                self._client
+                if left == self._retries
+                else self._client.with_options(max_retries=left)
+            )
+            response = await self._post(client, request | self._streamed_by)
+            left -= response.retries_taken
+            try:
+                kind = response.headers.get("content-type", "").lower()
+                if not kind.startswith("text/event-stream"):
+                    # A page of a proxy's, or a server that does not stream.
+                    await response.http_response.aread()
+                    return str(response.http_response.text)
+                return json.dumps(await self._collected(response))
+            except Exception as error:
+                if left < 1 or not may_pass(error, sdk):
+                    raise
+            finally:
+                await response.http_response.aclose()
+            left -= 1
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_WAIT_S)
+
+    @property
+    def _client(self) -> Any:
+        """The client of the running event loop; None before the first call."""
+        return self._clients.here()
 
     def _sdk(self) -> ModuleType:
         try:
