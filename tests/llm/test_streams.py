@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.llm.contexts import CONTEXT, TOOLS
@@ -61,12 +61,12 @@ def test_a_stream_adds_up_to_the_very_body_of_the_api(api: str, name: str) -> No
 
 
 @pytest.mark.parametrize("api", APIS)
-@settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=15, deadline=None)
 @given(
     st.text(min_size=1),
-    st.dictionaries(st.text(), st.integers() | st.text() | st.none(), max_size=3),
+    st.dictionaries(
+        st.text(), st.integers(-(2**63), 2**63 - 1) | st.text() | st.none(), max_size=3
+    ),
 )
 def test_whatever_is_said_streams_to_the_same_body(
     api: str, text: str, arguments: dict[str, Any]
