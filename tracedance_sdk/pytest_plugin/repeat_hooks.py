@@ -167,7 +167,7 @@ class RepeatHooks:
             parts = ", ".join(f"{counts[name]} {name}" for name in _ORDER if counts[name])
             noun = "test" if len(told) == 1 else "tests"
             n_runs = sum(each["n"] for _, each in told)
-            yield f"{len(told)} {noun} with {n_runs} runs: {parts}"
+            yield f"{len(told)} {noun} with {n_runs} {'run' if n_runs == 1 else 'runs'}: {parts}"
         if self._config.getoption("verbose") > 0:
             for name, each in told[:_MOST_LINES]:
                 yield f"  {each['outcome']} {name}: {each['headline']}"
