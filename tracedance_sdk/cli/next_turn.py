@@ -10,7 +10,7 @@ import click
 
 from tracedance_sdk.cli.complaints import complain
 from tracedance_sdk.cli.model_options import MODEL_NAMES, ModelOptions, model_options
-from tracedance_sdk.cli.wanted import Wanted, wanted_options
+from tracedance_sdk.cli.wanted import Wanted, cut_options, wanted_options
 
 if TYPE_CHECKING:
     from tracedance_sdk.cli.next_turn_jobs import NextTurnPlan
@@ -43,8 +43,7 @@ _INTERRUPTED: Final = 130
     metavar="DIR",
     help="Write the result set here.",
 )
-@click.option("--turn", type=click.IntRange(min=0), metavar="N", help="Take the turn with index N.")
-@click.option("--before-call", metavar="NAME", help="Take each turn that calls this tool.")
+@cut_options
 @wanted_options(tools="inferred")
 @click.option(
     "--samples",

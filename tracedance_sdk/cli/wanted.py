@@ -1,4 +1,4 @@
-"""The traces that `--trace` and `--where` leave of some sources, one at a time."""
+"""Which traces a verb takes of its sources, and where it cuts them."""
 
 from __future__ import annotations
 
@@ -70,6 +70,18 @@ def wanted_options(*, tools: ToolLimit) -> Callable[[Callable[..., int]], Callab
         return found
 
     return of
+
+
+def cut_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a verb ``--turn`` and ``--before-call``, which say where traces are cut."""
+    named = click.option(
+        "--before-call", metavar="NAME", help="Take each turn that calls this tool."
+    )
+    numbered = click.option(
+        "--turn", type=click.IntRange(min=0), metavar="N", help="Take the turn with index N."
+    )
+    found: Callable[..., int] = numbered(named(command))
+    return found
 
 
 class Missed:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ToolLimit,
         decision_points,
         instance_point,
+        offered_tools,
         recorded_settings,
     )
     from tracedance_sdk.replay.next_turn_rows import GRADER, rows_of_turn, turn_alone, unknown_tools
@@ -48,6 +49,7 @@ __all__ = [
     "decision_points",
     "instance_point",
     "is_instance_file",
+    "offered_tools",
     "read_instances",
     "recorded_settings",
     "rows_of_turn",
@@ -72,6 +74,7 @@ __getattr__, __dir__ = lazy_face(
             "ToolLimit",
             "decision_points",
             "instance_point",
+            "offered_tools",
             "recorded_settings",
         ),
         "next_turn_rows": ("GRADER", "rows_of_turn", "turn_alone", "unknown_tools"),

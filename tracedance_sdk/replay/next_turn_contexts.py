@@ -115,6 +115,19 @@ def instance_point(
     return found._replace(instance_id=instance.id, group=instance.group)
 
 
+def offered_tools(trace: Trace, limit: ToolLimit = "inferred") -> Trace:
+    """Return a trace with the definitions of tools that a model is offered.
+
+    Args:
+        trace: The trace.
+        limit: The weakest origin that they may have.
+    """
+    completed = complete_tools(trace, table=tool_table(), limit=limit)
+    allowed = _ORIGINS[: _ORIGINS.index(limit) + 1]
+    kept = [tool for tool in completed.tools if tool.origin in allowed]
+    return with_tools(completed, kept) if len(kept) < len(completed.tools) else completed
+
+
 def recorded_settings(turn: Turn, settings: Settings) -> Settings:
     """Return settings with the temperature and top_p that a recorded turn was sampled with."""
     given = turn.settings or {}
@@ -130,10 +143,7 @@ def _checked(
     trace: Trace, turns: Sequence[int], tools: ToolLimit
 ) -> Iterator[DecisionPoint | Exclusion]:
     """Yield the places before some turns, or what they lack."""
-    completed = complete_tools(trace, table=tool_table(), limit=tools)
-    allowed = _ORIGINS[: _ORIGINS.index(tools) + 1]
-    kept = [tool for tool in completed.tools if tool.origin in allowed]
-    limited = with_tools(completed, kept) if len(kept) < len(completed.tools) else completed
+    limited = offered_tools(trace, tools)
     unread = _known_to_the_reader(trace)
     for turn in turns:
         why_not = _lacks_tools(limited, tools) or _lacks_content(trace, turn, unread)
