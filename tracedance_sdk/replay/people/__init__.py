@@ -1,0 +1,22 @@
+"""People of rebuilt tests: what they want, what they know, and who plays them."""
+
+from __future__ import annotations
+
+from tracedance_sdk.replay.people.decisions import (
+    PERSONA_RULES,
+    Backing,
+    Decision,
+    PersonaRule,
+    decisions_of,
+)
+from tracedance_sdk.replay.people.persona import Persona, persona_of
+
+__all__ = [
+    "PERSONA_RULES",
+    "Backing",
+    "Decision",
+    "Persona",
+    "PersonaRule",
+    "decisions_of",
+    "persona_of",
+]

@@ -1,0 +1,19 @@
+"""Recorded conversations rebuilt as tests that another agent can be put into."""
+
+from __future__ import annotations
+
+from tracedance_sdk.replay.rebuilding.effects import EFFECTS, EffectFrom, ToolWithEffect, tools_of
+from tracedance_sdk.replay.rebuilding.rebuild import LeftOut, Rebuilt, rebuild
+from tracedance_sdk.replay.rebuilding.suite import Suite, save_tests
+
+__all__ = [
+    "EFFECTS",
+    "EffectFrom",
+    "LeftOut",
+    "Rebuilt",
+    "Suite",
+    "ToolWithEffect",
+    "rebuild",
+    "save_tests",
+    "tools_of",
+]

@@ -1,0 +1,179 @@
+"""Rebuild recorded conversations as tests: offline, one test for each conversation."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
+
+from tracedance_sdk.replay.people import PersonaRule, persona_of
+from tracedance_sdk.replay.people.decisions import Decision
+from tracedance_sdk.replay.rebuilding.effects import ToolWithEffect, tools_of
+from tracedance_sdk.replay.rebuilt_test import (
+    Borrow,
+    Person,
+    RebuiltTest,
+    RecordedCall,
+    TestSource,
+    TestTool,
+    answer_of,
+)
+from tracedance_sdk.trace import UNKNOWN, Effect, Trace, Turn
+
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST_NAME: Final = 80
+
+
+class LeftOut(NamedTuple):
+    """A trace that no test was made of.
+
+    Attributes:
+        trace_id: Of the trace.
+        reason: In words that are the same for all of its kind.
+    """
+
+    trace_id: str
+    reason: str
+
+
+class Rebuilt(NamedTuple):
+    """Tests, and what was decided while they were made.
+
+    Attributes:
+        tests: In the order of the traces.
+        tools: All tools, by name.
+        decisions: By test, what was kept of the values that its person said or was told.
+        left_out: Traces without a test.
+        unanswered: Calls whose answers were not recorded.
+    """
+
+    tests: tuple[RebuiltTest, ...]
+    tools: dict[str, ToolWithEffect]
+    decisions: dict[str, tuple[Decision, ...]]
+    left_out: tuple[LeftOut, ...]
+    unanswered: int
+
+
+def rebuild(
+    traces: Sequence[Trace],
+    *,
+    effects: Mapping[str, Effect] | None = None,
+    rule: PersonaRule = "R3",
+) -> Rebuilt:
+    """Rebuild conversations as tests.
+
+    Args:
+        traces: The conversations; those of one group do not borrow from each other.
+        effects: What tools do, by name, where the recordings and the table are not to be believed.
+        rule: What a rebuilt person remembers; see `PersonaRule`.
+
+    Raises:
+        InvalidOption: An effect that there is not.
+    """
+    tools = tools_of(traces, effects)
+    tests: list[RebuiltTest] = []
+    decisions: dict[str, tuple[Decision, ...]] = {}
+    left_out: list[LeftOut] = []
+    names: Counter[str] = Counter()
+    seen: set[str] = set()
+    for trace in traces:
+        reason = "the same trace again" if trace.id in seen else _unfit(trace)
+        seen.add(trace.id)
+        if reason is not None:
+            left_out.append(LeftOut(trace.id, reason))
+            continue
+        name = _name(trace, names)
+        persona = persona_of(trace, rule=rule, is_pure=lambda n: _effect(tools, n) == "pure")
+        tests.append(_test(trace, name, tools, persona.person))
+        decisions[name] = persona.decisions
+    unanswered = sum(call.answer is None for test in tests for call in test.recordings)
+    return Rebuilt(tuple(tests), tools, decisions, tuple(left_out), unanswered)
+
+
+def _unfit(trace: Trace) -> str | None:
+    """Return why no test can be made of a trace."""
+    if _opening(trace) is None:
+        return "nobody opens the conversation"
+    if not any(turn.role == "assistant" for turn in trace.turns):
+        return "the agent said and did nothing"
+    return None
+
+
+def _opening(trace: Trace) -> Turn | None:
+    people = (turn for turn in trace.turns if turn.role == "user" and turn.origin == "human")
+    return next((turn for turn in people if turn.text.strip()), None)
+
+
+def _effect(tools: Mapping[str, ToolWithEffect], name: str) -> Effect:
+    known = tools.get(name)
+    return "unknown" if known is None else known.definition.effect
+
+
+def _name(trace: Trace, names: Counter[str]) -> str:
+    """Return a name that is a file's on every system, and no other test's."""
+    native = trace.source.native_id if trace.source is not None else None
+    word = _UNSAFE.sub("-", native or trace.id).strip(".-")[:_LONGEST_NAME].lower() or "test"
+    names[word] += 1
+    return word if names[word] == 1 else f"{word}-{trace.id[:8]}"
+
+
+def _test(
+    trace: Trace, name: str, tools: Mapping[str, ToolWithEffect], person: Person
+) -> RebuiltTest:
+    opening = _opening(trace)
+    group = trace.group or trace.id
+    recordings = tuple(_recordings(trace))
+    called = {call.name for call in recordings} | {tool.name for tool in trace.tools}
+    return RebuiltTest(
+        id=name,
+        source=TestSource(
+            trace_id=trace.id,
+            group=group,
+            session_id=trace.session_id,
+            task_id=trace.task_id,
+            agent=trace.agent.name,
+            model=next((turn.model for turn in trace.turns if turn.model is not None), None),
+            started_at=next((t.started_at for t in trace.turns if t.started_at is not None), None),
+            verdict=_verdict(trace),
+        ),
+        opening="" if opening is None else opening.text,
+        people=(person,),
+        tools=tuple(_tool(known) for key, known in tools.items() if key in called),
+        recordings=recordings,
+        borrow=Borrow(exclude_groups=(group,)),
+    )
+
+
+def _recordings(trace: Trace) -> Iterable[RecordedCall]:
+    for turn in trace.turns:
+        for call in turn.calls:
+            if call.requested_by != "agent" or call.arguments is UNKNOWN:
+                continue
+            result = call.result
+            is_whole = result is not None and not result.interrupted and not result.truncated
+            yield RecordedCall(
+                name=call.name,
+                arguments=call.arguments,
+                answer=answer_of(result) if is_whole else None,
+                turn=turn.index,
+            )
+
+
+def _tool(known: ToolWithEffect) -> TestTool:
+    tool = known.definition
+    given: dict[str, Any] = {"description": tool.description, "parameters": tool.parameters}
+    return TestTool(
+        name=tool.name,
+        effect=tool.effect,
+        effect_from=known.effect_from,
+        origin=tool.origin,
+        **given,
+    )
+
+
+def _verdict(trace: Trace) -> Literal["pass", "fail"] | None:
+    outcome = trace.outcome
+    if outcome is None or outcome.success is None:
+        return None
+    return "pass" if outcome.success else "fail"

@@ -1,0 +1,197 @@
+"""Rebuilt tests that stand side by side in a folder, and the answers that each may be given."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from tracedance_sdk.errors import InvalidOption, InvalidTest, UnreadableFile
+from tracedance_sdk.replay.answers import CandidateOrder, Ladder, PureTool, Simulator
+from tracedance_sdk.replay.derivation import RuleBook
+from tracedance_sdk.replay.rebuilt_test import (
+    SUFFIX,
+    RebuiltTest,
+    files_of_tests,
+    read_test,
+    written_test,
+)
+from tracedance_sdk.replay.recordings import (
+    WRITES,
+    Conversation,
+    Recording,
+    RecordingIndex,
+    Shelf,
+    Write,
+    write_of,
+)
+from tracedance_sdk.trace import Effect, call_key
+
+_MOST_FILES: Final = 100_000
+
+
+class Suite:
+    """Tests whose recordings may answer each other's calls.
+
+    Args:
+        tests: In the order in which candidates of one call are named.
+
+    Attributes:
+        effects: What tools do, by name; where tests differ, the more harmful effect.
+
+    Raises:
+        InvalidOption: Two tests have one id.
+    """
+
+    def __init__(self, tests: Iterable[RebuiltTest]) -> None:
+        self.tests: Sequence[RebuiltTest] = tuple(tests)
+        self.effects: Mapping[str, Effect] = _effects(self.tests)
+        self._index = RecordingIndex(map(self._conversation, self.tests))
+        self._rules = RuleBook(self._index, self.effect_of)
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Suite:
+        """Read all tests of a folder.
+
+        Raises:
+            UnreadableFile: No such folder, or a file in it that is not permitted.
+            InvalidTest: A file that is no test, or no tests at all.
+            InvalidOption: Two tests have one id.
+            UnsupportedVersion: Written by a newer release.
+        """
+        where = Path(folder)
+        if not where.is_dir():
+            raise UnreadableFile(f"{os.fspath(folder)!r} is no folder of rebuilt tests")
+        files = files_of_tests(where)
+        if not files:
+            raise InvalidTest(f"{os.fspath(folder)!r} holds no rebuilt tests (*{SUFFIX})")
+        if len(files) > _MOST_FILES:
+            raise InvalidTest(f"{os.fspath(folder)!r} holds {len(files):,} files")
+        return cls(map(read_test, files))
+
+    def effect_of(self, name: str) -> Effect:
+        """Return what a tool does to the world."""
+        return self.effects.get(name, "unknown")
+
+    def test(self, identity: str) -> RebuiltTest:
+        """Return a test by its id.
+
+        Raises:
+            InvalidOption: There is none.
+        """
+        number = self._index.number_of(identity)
+        if number is None:
+            raise InvalidOption(f"no test {identity!r} among {len(self.tests):,}")
+        return self.tests[number]
+
+    def ladder(
+        self,
+        identity: str,
+        *,
+        pure: Mapping[str, PureTool] | None = None,
+        derives: bool = True,
+        simulator: Simulator | None = None,
+        order: CandidateOrder = "recent",
+        names_nearest: bool = False,
+    ) -> Ladder:
+        """Return what answers the calls of a test.
+
+        Args:
+            identity: Of the test.
+            pure: The tools that may be run, by name.
+            derives: Whether answers may be derived by proven rules.
+            simulator: Makes up what is missing; None makes up nothing.
+            order: Which of several conversations is borrowed from; see `Ladder`.
+            names_nearest: Whether a miss names the recorded calls that are most like it.
+
+        Raises:
+            InvalidOption: No such test, or a tool to be run that is not pure.
+        """
+        test = self.test(identity)
+        groups = frozenset({test.source.group, *test.borrow.exclude_groups})
+        return Ladder(
+            shelf=Shelf(self._index, test.id, excluded_groups=groups),
+            effect_of=self.effect_of,
+            pure=dict(pure or {}),
+            rules=self._rules if derives else None,
+            simulator=simulator,
+            order=order,
+            excluded_groups=groups,
+            names_nearest=names_nearest,
+        )
+
+    def _conversation(self, test: RebuiltTest) -> Conversation:
+        recordings: list[Recording] = []
+        writes: list[Write] = []
+        unanswered: set[str] = set()
+        counts: dict[str, int] = {}
+        for place, call in enumerate(test.recordings):
+            key = call_key(call.name, call.arguments)
+            result = call.result
+            if result is None:
+                unanswered.add(key)
+            else:
+                counts[key] = counts.get(key, 0) + 1
+                recordings.append(
+                    Recording(
+                        key,
+                        call.name,
+                        call.arguments,
+                        counts[key],
+                        result,
+                        call.turn,
+                        place,
+                        len(writes),
+                    )
+                )
+            if self.effect_of(call.name) in WRITES:
+                took_effect = None if result is None else result.ok is not False
+                writes.append(write_of(key, call.arguments, took_effect=took_effect))
+        return Conversation(
+            test.id,
+            test.source.group,
+            tuple(recordings),
+            tuple(writes),
+            frozenset(unanswered),
+            test.source.started_at,
+        )
+
+
+def save_tests(tests: Iterable[RebuiltTest], folder: str | os.PathLike[str]) -> list[Path]:
+    """Write each test as a file of its own and return the files.
+
+    Raises:
+        UnreadableFile: A file cannot be written.
+        InvalidOption: A file is there already; nothing is overwritten, as people edit tests.
+    """
+    where = Path(folder)
+    made = [(where / f"{test.id}{SUFFIX}", test) for test in tests]
+    for path, test in made:
+        if path.name != f"{test.id}{SUFFIX}" or path.parent != where:
+            raise InvalidOption(f"{test.id!r} is no name of a file")
+    taken = [path for path, _ in made if path.exists()]
+    if taken:
+        raise InvalidOption(
+            f"{os.fspath(taken[0])!r} is there already; name a new folder, or remove it"
+        )
+    try:
+        where.mkdir(parents=True, exist_ok=True)
+        for path, test in made:
+            with path.open("x", encoding="utf-8") as file:
+                file.write(written_test(test))
+    except OSError as error:
+        raise UnreadableFile(f"{os.fspath(folder)!r} cannot be written: {error}") from error
+    return [path for path, _ in made]
+
+
+_HARM: Final[tuple[Effect, ...]] = ("pure", "read", "terminal", "unknown", "write")
+
+
+def _effects(tests: Iterable[RebuiltTest]) -> dict[str, Effect]:
+    found: dict[str, Effect] = {}
+    for test in tests:
+        for tool in test.tools:
+            before = found.get(tool.name, "pure")
+            found[tool.name] = max(before, tool.effect, key=_HARM.index)
+    return found
