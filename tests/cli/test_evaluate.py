@@ -294,7 +294,8 @@ def test_a_very_large_trace_is_graded(work: Path, tracedance: Tracedance) -> Non
         ),
         pytest.param(
             ("traces", "--spec", "task.yaml", "--judge", "oracle"),
-            "unknown judge 'oracle'; choose one of recorded:FILE, heuristic, none",
+            "unknown judge 'oracle'; choose one of recorded:FILE, heuristic, none, or a model as "
+            "provider:model[@base_url]",
             id="judge",
         ),
         pytest.param(

@@ -5,19 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from tracedance_sdk.cli.complaints import complain
 from tracedance_sdk.cli.exit_codes import EXIT_CODES
+from tracedance_sdk.cli.model_options import ModelOptions, model_options
 
 if TYPE_CHECKING:
-    from tracedance_sdk.cli.grading_jobs import Graded, GradingTools, SourceGrades
+    from tracedance_sdk.cli.grading_jobs import GradingTools, SourceGrades
+    from tracedance_sdk.formats import TraceSource
 
-_MOST_PROBLEMS: Final = 20
-_MANY: Final = 2
-"""Traces of a task from which on a rule that is about none of them is worth a note."""
 T = TypeVar("T")
 
 
@@ -43,7 +42,14 @@ T = TypeVar("T")
     default="none",
     show_default=True,
     metavar="JUDGE",
-    help="Who scores how a run went: recorded:FILE, heuristic or none. It decides nothing.",
+    help="Who scores how a run went: provider:model[@base_url], recorded:FILE, heuristic or none. "
+    "It decides nothing by itself.",
+)
+@click.option(
+    "--calibration",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What the judge's scores have been shown to mean: it counts where a task lets it.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
 @click.option(
@@ -60,6 +66,7 @@ T = TypeVar("T")
     metavar="N",
     help="Processes to share the files among.",
 )
+@model_options
 def evaluate_command(
     paths: tuple[str, ...],
     *,
@@ -69,16 +76,21 @@ def evaluate_command(
     where: str | None,
     sub_agents: bool,
     judge: str,
+    calibration: Path | None,
     as_json: bool,
     junit: Path | None,
     out: Path | None,
     jobs: int,
+    calls: ModelOptions,
 ) -> int:
     """Grade traces: a report for one, a table for many.
 
     PATHs are trace files, folders of them, journals, or stores. A file that cannot be read is an
-    error in the table; the others are graded.
+    error in the table; the others are graded. The options from --cache on are for a model that
+    judges.
     """
+    from tracedance_sdk.cli.evaluation_judge import JudgePlan
+    from tracedance_sdk.cli.evaluation_notes import say_notes, say_nothing_graded
     from tracedance_sdk.cli.evaluation_output import (
         named_rows,
         print_rows,
@@ -87,18 +99,15 @@ def evaluate_command(
     )
     from tracedance_sdk.cli.grading_jobs import GradingPlan, open_plan
     from tracedance_sdk.errors import InvalidOption
-    from tracedance_sdk.grading import check_writable, exit_code
+    from tracedance_sdk.grading import exit_code
     from tracedance_sdk.report import junit_xml
 
     if (spec is None) is (tasks is None):
         raise InvalidOption("say what to grade by: either --spec FILE or --tasks DIR")
     _check_where(paths, where, trace_id)
-    plan = GradingPlan(spec, tasks, judge, where, sub_agents)
+    plan = GradingPlan(spec, tasks, JudgePlan(judge, calibration, calls, out), where, sub_agents)
     tools = open_plan(plan)
-    if out is not None:
-        check_writable(out)
-    if junit is not None:
-        _check_file(junit)
+    _check_use(tools, out=out, junit=junit, jobs=jobs)
     if trace_id is None:
         found = _grade_all(tools, paths, jobs=jobs)
     else:
@@ -108,16 +117,14 @@ def evaluate_command(
     if not any(item.report is not None for item in graded):
         if as_json:
             print_rows(named_rows(graded), graded, as_json=True)
-        return _nothing_graded(graded, paths, trace_id, n_left_out)
-    if n_left_out:
-        complain(_left_out(n_left_out))
-    _mention_foreign_tasks(graded, spec)
-    _mention_unmatched(graded)
+        say_nothing_graded(graded, paths, trace_id=trace_id, n_left_out=n_left_out)
+        return 2
+    say_notes(tools, graded, n_left_out=n_left_out)
     rows = named_rows(graded)
     if junit is not None:
         write_file(junit, junit_xml(rows))
     if out is not None:
-        write_results(out, graded, plan, n_sub_agents=n_left_out)
+        write_results(out, graded, tools, n_sub_agents=n_left_out)
     print_rows(rows, graded, as_json=as_json)
     return exit_code(item.verdict for item in graded)
 
@@ -129,12 +136,29 @@ def _grade_all(tools: GradingTools, paths: Sequence[str], *, jobs: int) -> list[
     sources, notes = trace_sources(paths)
     for note in notes:
         complain(f"note: {note}")
+    if tools.judge.model is not None:
+        return _grade_judged(tools, sources)
     found: Iterator[SourceGrades]
     if jobs == 1 or len(sources) < 2:
         found = (grade_source(tools, source) for source in sources)
     else:
         found = grade_in_processes(tools.plan, sources, jobs=jobs)
     return list(_watched(found, len(sources)))
+
+
+def _grade_judged(tools: GradingTools, sources: Sequence[TraceSource]) -> list[SourceGrades]:
+    import asyncio
+
+    from tracedance_sdk.cli.evaluation_judge import judging_progress
+    from tracedance_sdk.cli.grading_jobs import grade_judged
+
+    with judging_progress(tools.judge) as on_run:
+        try:
+            return asyncio.run(grade_judged(tools, sources, on_run=on_run))
+        except KeyboardInterrupt:
+            if tools.plan.judge.keeps_replies:
+                complain("stopped; replies so far are kept: the same command goes on from there")
+            raise
 
 
 def _grade_one(tools: GradingTools, paths: Sequence[str], trace_id: str) -> SourceGrades:
@@ -164,51 +188,16 @@ def _check_where(paths: Sequence[str], where: str | None, trace_id: str | None) 
             raise InvalidOption(f"--where SQL needs a store, and {path!r} is none")
 
 
-def _left_out(number: int) -> str:
-    many, them = ("trace", "it") if number == 1 else ("traces", "them")
-    return f"note: {number} sub-agent {many} not graded; --sub-agents grades {them} too"
+def _check_use(tools: GradingTools, *, out: Path | None, junit: Path | None, jobs: int) -> None:
+    from tracedance_sdk.errors import InvalidOption
+    from tracedance_sdk.grading import check_writable
 
-
-def _nothing_graded(
-    graded: Sequence[Graded], paths: Sequence[str], trace_id: str | None, n_left_out: int
-) -> int:
-    if n_left_out:
-        complain(_left_out(n_left_out))
-    elif not graded:
-        wanted = "" if trace_id is None else f" with the id {trace_id!r}"
-        complain(f"no traces{wanted} in {', '.join(map(repr, paths))}")
-    for item in graded[:_MOST_PROBLEMS]:
-        complain(item.problem or "not graded")
-    if len(graded) > _MOST_PROBLEMS:
-        complain(f"and {len(graded) - _MOST_PROBLEMS} more that could not be graded")
-    return 2
-
-
-def _mention_foreign_tasks(graded: Sequence[Graded], spec: Path | None) -> None:
-    foreign = [item.foreign_task for item in graded if item.foreign_task is not None]
-    if foreign:
-        many = "1 trace is" if len(foreign) == 1 else f"{len(foreign)} traces are"
-        such_as = "" if len(set(foreign)) == 1 else "such as "
-        complain(
-            f"note: {many} of another task ({such_as}{foreign[0]!r}) than the one in "
-            f"{str(spec)!r}; graded by it all the same"
-        )
-
-
-def _mention_unmatched(graded: Sequence[Graded]) -> None:
-    """Say which rules are about tools that none of several traces has or calls."""
-    by_task: dict[str, list[Graded]] = {}
-    for item in graded:
-        if item.spec_id is not None:
-            by_task.setdefault(item.spec_id, []).append(item)
-    for task, items in by_task.items():
-        rest = set(items[0].unmatched).intersection(*(item.unmatched for item in items))
-        for rule in [rule for rule in dict.fromkeys(items[0].unmatched) if rule in rest]:
-            if len(items) >= _MANY:
-                complain(
-                    f"note: task {task!r}, {rule}: no tool or call of this name in any of "
-                    f"{len(items)} traces, so the rule applied to nothing"
-                )
+    if tools.judge.model is not None and jobs > 1:
+        raise InvalidOption("a model that judges is asked from one process: use --concurrency N")
+    if out is not None:
+        check_writable(out)
+    if junit is not None:
+        _check_file(junit)
 
 
 def _check_file(path: Path) -> None:

@@ -10,9 +10,10 @@ from pathlib import Path
 import click
 
 from tracedance_sdk.cli.choosing import short_ids
-from tracedance_sdk.cli.grading_jobs import Graded, GradingPlan
+from tracedance_sdk.cli.evaluation_judge import told_judge
+from tracedance_sdk.cli.grading_jobs import Graded, GradingTools
 from tracedance_sdk.errors import UnreadableFile
-from tracedance_sdk.grading import ResultSetWriter
+from tracedance_sdk.grading import JudgeAnswer, ResultSetWriter
 from tracedance_sdk.report import (
     Row,
     document_text,
@@ -76,14 +77,14 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def write_results(
-    folder: Path, graded: Sequence[Graded], plan: GradingPlan, *, n_sub_agents: int = 0
+    folder: Path, graded: Sequence[Graded], tools: GradingTools, *, n_sub_agents: int = 0
 ) -> None:
     """Write a result set.
 
     Args:
         folder: Where to.
         graded: What was graded.
-        plan: How.
+        tools: By what.
         n_sub_agents: How many traces of sub-agents were left out.
 
     Raises:
@@ -97,12 +98,19 @@ def write_results(
         "command": "evaluate",
         "versions": {"tracedance-sdk": version("tracedance-sdk")},
         "specs": dict(sorted({(r.task_id or "", r.spec_hash) for r in reports})),
-        "judge": plan.judge,
+        "judge": tools.plan.judge.word,
         "exclusions": dict(exclusions),
+        **told_judge(tools.judge, answers_of(graded)),
     }
     with ResultSetWriter(folder, manifest=manifest) as writer:
         for item in graded:
             writer.add(item.rows)
+
+
+def answers_of(graded: Sequence[Graded]) -> list[JudgeAnswer]:
+    """Return what the judge said of each run that it was asked about."""
+    reports = [item.report for item in graded if item.report is not None]
+    return [report.judge for report in reports if report.judge is not None]
 
 
 def _short_names(paths: set[Path]) -> dict[Path, str]:

@@ -1,7 +1,11 @@
-"""Grade sources one after another or in several processes, with the same result either way."""
+"""Grade sources one after another, in several processes, or while a model judges several.
+
+The result is the same either way, up to what the model says.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -9,17 +13,11 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tracedance_sdk.cli.choosing import agent_and_task, part_names
-from tracedance_sdk.cli.stores import is_store, stored_traces
+from tracedance_sdk.cli.evaluation_judge import JudgePlan, OpenedJudge, open_judge
+from tracedance_sdk.cli.grading_sources import Choice, Run, found_runs
 from tracedance_sdk.errors import InvalidOption, TraceDanceError
-from tracedance_sdk.formats import (
-    Collector,
-    TraceSource,
-    collect_source,
-    load_collectors,
-)
+from tracedance_sdk.formats import TraceSource, load_collectors
 from tracedance_sdk.grading import (
-    Judge,
     Report,
     ResultRow,
     Subject,
@@ -27,12 +25,14 @@ from tracedance_sdk.grading import (
     TaskSpec,
     Verdict,
     evaluate,
+    evaluate_async,
     load_spec,
     rows_of,
 )
 from tracedance_sdk.trace import Trace
 
-_JUDGES: Final = "recorded:FILE, heuristic, none"
+_AHEAD: Final = 2
+"""Traces that are held for each call that may be under way."""
 
 
 class GradingPlan(NamedTuple):
@@ -41,14 +41,14 @@ class GradingPlan(NamedTuple):
     Attributes:
         spec: File of the specification that every trace is graded against.
         tasks: Folder of specifications, found by the traces' task ids, when there is no `spec`.
-        judge: ``none``, ``heuristic``, or ``recorded:FILE``.
+        judge: Who scores how the runs went.
         where: Of stores, grade only traces for which this SQL holds.
         has_sub_agents: Grade the traces of sub-agents too.
     """
 
     spec: Path | None
     tasks: Path | None
-    judge: str = "none"
+    judge: JudgePlan = JudgePlan()
     where: str | None = None
     has_sub_agents: bool = False
 
@@ -68,6 +68,7 @@ class Graded(NamedTuple):
         unmatched: Rules of the specification that name no tool of the trace.
         stored_as: What a trace of a store is about, by agent and task; None for those of files.
         spec_id: Id of the specification; None when nothing could be graded.
+        lets_judge_count: Whether the specification lets a calibrated judge gate.
     """
 
     path: Path
@@ -81,6 +82,7 @@ class Graded(NamedTuple):
     unmatched: tuple[str, ...] = ()
     stored_as: str | None = None
     spec_id: str | None = None
+    lets_judge_count: bool = False
 
     @property
     def verdict(self) -> Verdict:
@@ -105,8 +107,8 @@ class GradingTools(NamedTuple):
 
     plan: GradingPlan
     spec_of: Callable[[Trace], TaskSpec]
-    judge: Judge | None
-    collectors: tuple[Collector, ...]
+    judge: OpenedJudge
+    choice: Choice
 
 
 def open_plan(plan: GradingPlan) -> GradingTools:
@@ -115,7 +117,8 @@ def open_plan(plan: GradingPlan) -> GradingTools:
     Raises:
         TraceDanceError: A specification, a folder of them, or a judge that cannot be used.
     """
-    return GradingTools(plan, _open_specs(plan), _open_judge(plan.judge), load_collectors())
+    choice = Choice(plan.where, plan.has_sub_agents, load_collectors())
+    return GradingTools(plan, _open_specs(plan), open_judge(plan.judge), choice)
 
 
 def grade_source(tools: GradingTools, source: TraceSource) -> SourceGrades:
@@ -124,44 +127,68 @@ def grade_source(tools: GradingTools, source: TraceSource) -> SourceGrades:
     A sub-agent's trace is left out unless the plan asks for it, or it is all that a file holds
     which the user named: the task is its parent's.
     """
-    if is_store(source.path):
-        return _grade_store(tools, source)
-    found = list(collect_source(source, collectors=tools.collectors))
-    traces = [item.trace for item in found if item.trace is not None]
-    wanted = traces
-    if not tools.plan.has_sub_agents and not (source.is_named and len(traces) == 1):
-        wanted = [trace for trace in traces if trace.parent is None]
-    names = dict(zip(map(id, wanted), part_names(wanted), strict=True))
-    graded = []
-    for item in found:
-        if item.trace is None:
-            graded.append(not_graded(item.path, None, str(item.problem)))
-        elif id(item.trace) in names:
-            part = names[id(item.trace)] if len(wanted) > 1 else None
-            graded.append(_graded(item.path, item.trace, part, tools))
-    return SourceGrades(graded, len(traces) - len(wanted))
-
-
-def _grade_store(tools: GradingTools, source: TraceSource) -> SourceGrades:
-    """Grade the traces of a store one at a time: it may hold more than the memory does."""
-    graded, n_left_out = [], 0
-    try:
-        for trace in stored_traces(source.path, where=tools.plan.where):
-            if isinstance(trace, TraceDanceError):
-                graded.append(not_graded(source.path, None, str(trace)))
-            elif trace.parent is not None and not tools.plan.has_sub_agents:
-                n_left_out += 1
-            else:
-                found = _graded(source.path, trace, trace.id, tools)
-                graded.append(found._replace(trace=None, stored_as=agent_and_task(trace)))
-    except TraceDanceError as error:
-        graded.append(not_graded(source.path, None, str(error)))
+    graded: list[Graded] = []
+    n_left_out = 0
+    for item in found_runs(source, tools.choice):
+        if isinstance(item, Run):
+            graded.append(_graded(item, tools))
+        elif item is not None:
+            graded.append(not_graded(item.path, None, item.problem))
+        else:
+            n_left_out += 1
     return SourceGrades(graded, n_left_out)
+
+
+async def grade_judged(
+    tools: GradingTools, sources: Sequence[TraceSource], *, on_run: Callable[[], None] | None = None
+) -> list[SourceGrades]:
+    """Return what `grade_source` gives for each source, several traces being judged at a time.
+
+    Args:
+        tools: With a judge that waits for a model.
+        sources: Read one after another, no faster than their traces are judged.
+        on_run: Called after each trace.
+    """
+    places = asyncio.Semaphore(_AHEAD * tools.plan.judge.calls.concurrency)
+
+    async def work(run: Run) -> Graded:
+        try:
+            return await _graded_async(run, tools)
+        finally:
+            places.release()
+            if on_run is not None:
+                on_run()
+
+    begun: list[tuple[list[Graded | asyncio.Task[Graded]], int]] = []
+    try:
+        for source in sources:
+            items: list[Graded | asyncio.Task[Graded]] = []
+            n_left_out = 0
+            for item in found_runs(source, tools.choice):
+                if isinstance(item, Run):
+                    await places.acquire()
+                    items.append(asyncio.create_task(work(item)))
+                elif item is not None:
+                    items.append(not_graded(item.path, None, item.problem))
+                else:
+                    n_left_out += 1
+            begun.append((items, n_left_out))
+        return [
+            SourceGrades(
+                [item if isinstance(item, Graded) else await item for item in items], n_left_out
+            )
+            for items, n_left_out in begun
+        ]
+    finally:
+        for items, _ in begun:
+            for task in items:
+                if isinstance(task, asyncio.Task):
+                    task.cancel()
 
 
 def grade_trace(tools: GradingTools, path: Path, trace: Trace) -> Graded:
     """Grade the one trace that the user chose of a source."""
-    return _graded(path, trace, None, tools)
+    return _graded(Run(path, trace), tools)
 
 
 def grade_in_processes(
@@ -200,12 +227,33 @@ def _grade_in_worker(source: TraceSource) -> SourceGrades:
     return grade_source(_worker_tools[0], source)
 
 
-def _graded(path: Path, trace: Trace, part: str | None, tools: GradingTools) -> Graded:
+def _graded(run: Run, tools: GradingTools) -> Graded:
+    judge, calibration, _ = tools.judge
     try:
-        spec = tools.spec_of(trace)
-        report = evaluate(trace, spec, judge=tools.judge)
+        spec = tools.spec_of(run.trace)
+        report = evaluate(run.trace, spec, judge=judge, calibration=calibration)
     except TraceDanceError as error:
-        return not_graded(path, part, str(error), trace)
+        return _not_graded(run, error)
+    return _told(run, spec, report)
+
+
+async def _graded_async(run: Run, tools: GradingTools) -> Graded:
+    judge, calibration, _ = tools.judge
+    try:
+        spec = tools.spec_of(run.trace)
+        report = await evaluate_async(run.trace, spec, judge=judge, calibration=calibration)
+    except TraceDanceError as error:
+        return _not_graded(run, error)
+    return _told(run, spec, report)
+
+
+def _not_graded(run: Run, error: TraceDanceError) -> Graded:
+    found = not_graded(run.path, run.part, str(error), run.trace)
+    return found._replace(stored_as=run.stored_as)
+
+
+def _told(run: Run, spec: TaskSpec, report: Report) -> Graded:
+    path, trace, part, stored_as = run
     rows = rows_of(report, trace=trace, instance_id=_instance(path, part))
     return Graded(
         path=path,
@@ -217,7 +265,9 @@ def _graded(path: Path, trace: Trace, part: str | None, tools: GradingTools) -> 
         foreign_task=trace.task_id if trace.task_id not in (None, spec.id) else None,
         task_id=trace.task_id,
         unmatched=tuple(spec.unmatched(trace)),
+        stored_as=stored_as,
         spec_id=spec.id,
+        lets_judge_count=spec.judge.gate,
     )
 
 
@@ -238,19 +288,6 @@ def not_graded(path: Path, part: str | None, problem: str, trace: Trace | None =
 
 def _instance(path: Path, part: str | None) -> str:
     return str(path) if part is None else f"{path}#{part}"
-
-
-def _open_judge(word: str) -> Judge | None:
-    from tracedance_sdk.judging import HeuristicJudge, RecordedJudge
-
-    kind, colon, path = word.partition(":")
-    if word == "none":
-        return None
-    if word == "heuristic":
-        return HeuristicJudge()
-    if kind == "recorded" and colon and path:
-        return RecordedJudge.from_file(path)
-    raise InvalidOption(f"unknown judge {word!r}; choose one of {_JUDGES}")
 
 
 def _open_specs(plan: GradingPlan) -> Callable[[Trace], TaskSpec]:
