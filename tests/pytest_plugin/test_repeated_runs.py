@@ -523,7 +523,7 @@ def test_every_run_is_a_row_with_its_sample_and_every_test_one_outcome(
     ]
     assert {row.group for row in found.rows} == {"shops"}
     assert len({row.subject.trace_id for row in found.rows}) == 6
-    assert found.manifest["repeated_tests"] == [
+    assert found.manifest["test_outcomes"] == [
         {
             "instance_id": "test_agent.py::test_put[north]",
             "outcome": "passed",

@@ -7,6 +7,7 @@ Workers that are in the middle of a run do not stop: the limit is passed by what
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 from collections.abc import Iterable
@@ -33,17 +34,13 @@ class Spent(NamedTuple):
     n_priced: int = 0
     n_unpriced: int = 0
 
-    def plus(self, other: Spent) -> Spent:
-        """Return the sum of both."""
-        return Spent(
-            self.cost_usd + other.cost_usd,
-            self.n_priced + other.n_priced,
-            self.n_unpriced + other.n_unpriced,
-        )
-
     def minus(self, other: Spent) -> Spent:
         """Return what was spent besides."""
-        return self.plus(Spent(-other.cost_usd, -other.n_priced, -other.n_unpriced))
+        return Spent(
+            self.cost_usd - other.cost_usd,
+            self.n_priced - other.n_priced,
+            self.n_unpriced - other.n_unpriced,
+        )
 
 
 class CostLedger:
@@ -83,10 +80,12 @@ class CostLedger:
             lines = (self.folder / _FILE).read_bytes().splitlines()
         except FileNotFoundError:
             return Spent()
-        total = Spent()
-        for line in lines:
-            total = total.plus(Spent(*json.loads(line)))
-        return total
+        added = [Spent(*json.loads(line)) for line in lines]
+        return Spent(
+            math.fsum(each.cost_usd for each in added),  # ten times 0.1 is 1
+            sum(each.n_priced for each in added),
+            sum(each.n_unpriced for each in added),
+        )
 
     def reached(self) -> str | None:
         """Return that the limit is reached, in words; None when it is not.
@@ -138,4 +137,4 @@ def spent_on(traces: Iterable[Trace], usages: Iterable[Usage], *, prices: PriceT
                 price = None if turn.model is None else prices.of(turn.model)
                 costs.append(None if price is None else price.cost(usage))
     known = [cost for cost in costs if cost is not None]
-    return Spent(sum(known), len(known), len(costs) - len(known))
+    return Spent(math.fsum(known), len(known), len(costs) - len(known))

@@ -109,10 +109,10 @@ class RepeatHooks:
         report = yield
         error = None if call.excinfo is None else call.excinfo.value
         if isinstance(error, NotBegun):
-            report.longrepr = f"not run: {error}"
+            report.longrepr = headline = f"not run: {error}"
             report.outcome = "failed"  # a test that is expected to fail has not failed
             vars(report).pop("wasxfail", None)
-            mark(report, outcome="inconclusive", passed=0, n=0, headline=str(error))
+            mark(report, outcome="inconclusive", passed=0, n=0, headline=headline, why=str(error))
         elif error is not None and call.when == "call":
             from tracedance_sdk.pytest_plugin.repeating import UNDECIDED, leaves_undecided
 
@@ -171,6 +171,9 @@ class RepeatHooks:
         if self._config.getoption("verbose") > 0:
             for name, each in told[:_MOST_LINES]:
                 yield f"  {each['outcome']} {name}: {each['headline']}"
+        n_not_run = len(self._told) - len(told)
+        if n_not_run:
+            yield f"{n_not_run} {'test was' if n_not_run == 1 else 'tests were'} not run"
         if self._ledger is not None:
             yield self._ledger.summary()
 

@@ -97,7 +97,7 @@ class Repetition:
             return self._as_it_is([setup] if call is None else [setup, call])
         stopped = None
         if (told := marked(setup)) is not None:
-            stopped = told["headline"]
+            stopped = told["why"]
         else:
             self._runs.append(Run(self._outcome(call), setup, call, self._kept()))
             if self._item.session.shouldstop or self._item.session.shouldfail:

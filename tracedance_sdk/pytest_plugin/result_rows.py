@@ -57,7 +57,7 @@ def write_results(
     rows: Iterable[Mapping[str, Any]],
     *,
     n_ungraded: int,
-    repeated: list[dict[str, Any]],
+    outcomes: list[dict[str, Any]],
 ) -> int:
     """Write the result set and return its number of rows.
 
@@ -65,7 +65,8 @@ def write_results(
         folder: Where.
         rows: As `rows_as_json` gives them.
         n_ungraded: Runs that recorded something and failed before they graded it.
-        repeated: What the runs of each test came to, for tests that run several times.
+        outcomes: What the runs of each test came to, for tests that run several times, and for
+            those that a limit kept from running.
 
     Raises:
         TraceDanceError: The folder cannot be written.
@@ -78,7 +79,7 @@ def write_results(
             "python": platform.python_version(),
         },
         "exclusions": {UNGRADED: n_ungraded} if n_ungraded else {},
-        **({"repeated_tests": repeated} if repeated else {}),
+        **({"test_outcomes": outcomes} if outcomes else {}),
     }
     writer = ResultSetWriter(folder, manifest=manifest)
     writer.add(ResultRow.model_validate(row) for row in rows)

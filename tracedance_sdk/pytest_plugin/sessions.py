@@ -160,7 +160,7 @@ class Session:
                 folder,
                 self._rows,
                 n_ungraded=self._n_ungraded,
-                repeated=self.repeats.outcomes(),
+                outcomes=self.repeats.outcomes(),
             )
         except TraceDanceError as error:
             self._problems.append(f"no result set: {error}")
