@@ -76,7 +76,7 @@ class ResultRow(BaseModel):
     Attributes:
         sample: Which repetition, from 0.
         grader: ``spec:<task id>``, ``judge:<name>``, or whatever else graded.
-        group: The leave-out unit.
+        group: The leave-out unit: the trace's group, else its task, else the specification's.
         task_id: The task that the trace itself names; None when it names none. Runs of one task
             are trials of it.
         model: The model that was graded.
@@ -135,11 +135,12 @@ def rows_of(
         instance_id: Of the test or file.
         sample: Which repetition.
     """
+    own_task = None if trace is None else trace.task_id
     common: dict[str, Any] = {
         "subject": Subject(trace_id=report.trace_id, instance_id=instance_id),
         "sample": sample,
-        "group": report.group or report.task_id,
-        "task_id": None if trace is None else trace.task_id,
+        "group": report.group or own_task or report.task_id,
+        "task_id": own_task,
         "model": None if trace is None else _model(trace),
     }
     missing = [grade.reason for grade in report.grades if grade.score is None and grade.decides]

@@ -10,6 +10,27 @@ from typing import TYPE_CHECKING
 from tracedance_sdk._lazy import lazy_face
 
 if TYPE_CHECKING:
+    from tracedance_sdk.report.comparing import compare_results
+    from tracedance_sdk.report.comparison import (
+        Change,
+        ComparedLine,
+        Comparison,
+        ComparisonPlan,
+        LeftOut,
+    )
+    from tracedance_sdk.report.comparison_document import comparison_document
+    from tracedance_sdk.report.comparison_rows import LineName
+    from tracedance_sdk.report.comparison_statistics import LineStatistics
+    from tracedance_sdk.report.comparison_text import (
+        COMPARED_NUMBERS,
+        COMPARED_TITLES,
+        advice_lines,
+        change_cells,
+        compared_cells,
+        comparison_verdict_text,
+        line_title,
+        sample_lines,
+    )
     from tracedance_sdk.report.console import ReportConsole, report_console
     from tracedance_sdk.report.documents import document_text, rows_document
     from tracedance_sdk.report.junit import junit_xml
@@ -36,16 +57,32 @@ if TYPE_CHECKING:
     from tracedance_sdk.report.table import print_table
 
 __all__ = [
+    "COMPARED_NUMBERS",
+    "COMPARED_TITLES",
     "MARKS",
+    "Change",
+    "ComparedLine",
+    "Comparison",
+    "ComparisonPlan",
+    "LeftOut",
+    "LineName",
+    "LineStatistics",
     "PassHatK",
     "PassRates",
     "ReportConsole",
     "Row",
+    "advice_lines",
+    "change_cells",
+    "compare_results",
+    "compared_cells",
+    "comparison_document",
+    "comparison_verdict_text",
     "count_passed",
     "document_text",
     "in_one_line",
     "json_text",
     "junit_xml",
+    "line_title",
     "mark",
     "pass_rates",
     "print_report",
@@ -55,6 +92,7 @@ __all__ = [
     "rates_document",
     "report_console",
     "rows_document",
+    "sample_lines",
     "score_text",
     "shorten",
     "shorten_middle",
@@ -67,6 +105,21 @@ __all__ = [
 __getattr__, __dir__ = lazy_face(
     __name__,
     {
+        "comparing": ("compare_results",),
+        "comparison": ("Change", "ComparedLine", "Comparison", "ComparisonPlan", "LeftOut"),
+        "comparison_document": ("comparison_document",),
+        "comparison_rows": ("LineName",),
+        "comparison_statistics": ("LineStatistics",),
+        "comparison_text": (
+            "COMPARED_NUMBERS",
+            "COMPARED_TITLES",
+            "advice_lines",
+            "change_cells",
+            "compared_cells",
+            "comparison_verdict_text",
+            "line_title",
+            "sample_lines",
+        ),
         "console": ("ReportConsole", "report_console"),
         "documents": ("document_text", "rows_document"),
         "junit": ("junit_xml",),
