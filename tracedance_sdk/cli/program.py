@@ -56,6 +56,10 @@ VERBS: Final = {
         "Let a model take the next turn of recorded runs.",
     ),
     "prune": ("tracedance_sdk.cli.prune:prune", "Remove what is old from a journal or a store."),
+    "rebuild": (
+        "tracedance_sdk.cli.rebuild:rebuild_command",
+        "Make tests of recorded conversations.",
+    ),
     "recover": (
         "tracedance_sdk.cli.recover:recover",
         "Write the traces of a journal, torn or not.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tracedance_sdk.replay.rebuilding.effects import EFFECTS, EffectFrom, ToolWithEffect, tools_of
-from tracedance_sdk.replay.rebuilding.rebuild import LeftOut, Rebuilt, rebuild
+from tracedance_sdk.replay.rebuilding.making import LeftOut, Rebuilt, rebuild
 from tracedance_sdk.replay.rebuilding.suite import Suite, save_tests
 
 __all__ = [
