@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import click
 
 if TYPE_CHECKING:
-    from tracedance_sdk.llm import Asker, Budget, PriceTable, ProviderModel, RecordedModel
+    from tracedance_sdk.llm import Asker, Budget, NamedModel, PriceTable
 
 MODEL_NAMES: Final = "provider:model[@base_url] (openai, openai-responses, anthropic), recorded:DIR"
 
@@ -42,7 +42,7 @@ class ModelOptions(NamedTuple):
 class OpenedModel(NamedTuple):
     """A model that a command asks."""
 
-    model: ProviderModel | RecordedModel
+    model: NamedModel
     asker: Asker
 
     @property
@@ -155,7 +155,7 @@ def opened_models(
 
 
 def _opened(
-    model: ProviderModel | RecordedModel,
+    model: NamedModel,
     options: ModelOptions,
     budget: Budget,
     folder: Path | None,

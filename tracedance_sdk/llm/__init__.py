@@ -22,9 +22,10 @@ if TYPE_CHECKING:
         ReplySchema,
         Settings,
     )
-    from tracedance_sdk.llm.endpoints import PROVIDERS, Endpoint, endpoint_of
+    from tracedance_sdk.llm.endpoints import PROVIDERS, Endpoint, endpoint_of, installed_providers
     from tracedance_sdk.llm.limits import Budget, Limits, Spending
-    from tracedance_sdk.llm.naming import chat_model
+    from tracedance_sdk.llm.naming import NamedModel, chat_model
+    from tracedance_sdk.llm.plugin_models import ModelFactory, PluginModel
     from tracedance_sdk.llm.prices import Price, PriceTable, price_table
     from tracedance_sdk.llm.provider_model import RETRIES, TIMEOUT_S, ProviderModel
     from tracedance_sdk.llm.recorded_model import RecordedModel
@@ -46,6 +47,9 @@ __all__ = [
     "Limits",
     "Missing",
     "MissingKind",
+    "ModelFactory",
+    "NamedModel",
+    "PluginModel",
     "Price",
     "PriceTable",
     "ProviderModel",
@@ -59,6 +63,7 @@ __all__ = [
     "cached_models",
     "chat_model",
     "endpoint_of",
+    "installed_providers",
     "price_table",
     "structured_value",
 ]
@@ -78,9 +83,10 @@ __getattr__, __dir__ = lazy_face(
             "ReplySchema",
             "Settings",
         ),
-        "endpoints": ("PROVIDERS", "Endpoint", "endpoint_of"),
+        "endpoints": ("PROVIDERS", "Endpoint", "endpoint_of", "installed_providers"),
         "limits": ("Budget", "Limits", "Spending"),
-        "naming": ("chat_model",),
+        "naming": ("NamedModel", "chat_model"),
+        "plugin_models": ("ModelFactory", "PluginModel"),
         "prices": ("Price", "PriceTable", "price_table"),
         "provider_model": ("RETRIES", "TIMEOUT_S", "ProviderModel"),
         "recorded_model": ("RecordedModel",),

@@ -11,6 +11,7 @@ from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.llm.chat import ChatModel, Context, Missing, Reply, Settings
 from tracedance_sdk.llm.event_loops import PerLoop
 from tracedance_sdk.llm.limits import Budget, Limits, Spending
+from tracedance_sdk.llm.plugin_models import PluginModel
 from tracedance_sdk.llm.prices import Price
 from tracedance_sdk.llm.provider_model import ProviderModel
 from tracedance_sdk.llm.recorded_model import RecordedModel
@@ -33,7 +34,8 @@ class Asker:
 
     Args:
         model: Whom.
-        cache: Where replies are kept; only for the models that `chat_model` makes.
+        cache: Where replies are kept; only for the models of this library, whose
+            requests are known.
         limits: What may be spent; not beside a budget.
         budget: Shared with other askers, where its limits hold for all of them together.
         price: Of the model's tokens; None when not known.
@@ -116,7 +118,7 @@ class Asker:
 
     async def close(self) -> None:
         """Close the model's connections."""
-        if isinstance(self._model, ProviderModel):
+        if isinstance(self._model, (ProviderModel, PluginModel)):
             await self._model.close()
 
     async def _numbered(self, number: int, question: Question) -> tuple[int, Reply]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 import os
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -32,14 +34,17 @@ PROVIDERS: Final[dict[str, Provider]] = {
 }
 """Word before the colon → its API."""
 
+GROUP: Final = "tracedance.models"
+"""Entry points by which other packages offer models of further providers."""
+
 
 class Endpoint(NamedTuple):
     """A model at an address.
 
     Attributes:
-        provider: A key of `PROVIDERS`.
+        provider: A key of `PROVIDERS`, or of another package.
         model: The provider's name of the model.
-        base_url: Where.
+        base_url: Where; empty for another package's model without an address.
         named_url: The address where it is no default one; None otherwise.
     """
 
@@ -66,8 +71,10 @@ class Endpoint(NamedTuple):
     @property
     def is_official(self) -> bool:
         """Whether the address is the provider's own."""
-        own = PROVIDERS[self.provider].default
-        return urlsplit(self.base_url).hostname == urlsplit(own).hostname
+        own = PROVIDERS.get(self.provider)
+        if own is None:
+            return False
+        return urlsplit(self.base_url).hostname == urlsplit(own.default).hostname
 
 
 def endpoint_of(name: str) -> Endpoint:
@@ -85,8 +92,8 @@ def endpoint_of(name: str) -> Endpoint:
     """
     word, _, rest = name.partition(":")
     provider = PROVIDERS.get(word)
-    if provider is None:
-        known = ", ".join([*PROVIDERS, "recorded"])
+    if provider is None and word not in installed_providers():
+        known = ", ".join([*PROVIDERS, *installed_providers(), "recorded"])
         raise InvalidOption(
             f"unknown provider {shown(word)} in {_shown(name)}; give provider:model[@base_url], "
             f"the provider one of {known}"
@@ -98,12 +105,34 @@ def endpoint_of(name: str) -> Endpoint:
             url = f"{scheme[1:]}{tail}".rstrip("/")
     if not model:
         raise InvalidOption(f"{_shown(name)} names no model; give {word}:model[@base_url]")
-    if url is None:
+    if url is None and provider is not None:
         url = os.environ.get(provider.address, "").strip().rstrip("/") or None
-    if url is None or url == provider.default:
-        return Endpoint(word, model, provider.default)
+    default = "" if provider is None else provider.default
+    if url is None or url == default:
+        return Endpoint(word, model, default)
     _check(url)
     return Endpoint(word, model, url, url)
+
+
+def installed_providers() -> Mapping[str, EntryPoint]:
+    """Return the providers of other packages, by name, in order.
+
+    A provider of this library's own name is left out.
+
+    Raises:
+        InvalidOption: Two packages offer the same provider.
+    """
+    found: dict[str, EntryPoint] = {}
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
+        if entry.name in PROVIDERS or entry.name == "recorded":
+            continue
+        other = found.setdefault(entry.name, entry)
+        if other.value != entry.value:
+            raise InvalidOption(
+                f"two packages offer models of the provider {entry.name!r}: {other.value} and "
+                f"{entry.value}; remove one of them"
+            )
+    return found
 
 
 def key_of(endpoint: Endpoint) -> str | None:
