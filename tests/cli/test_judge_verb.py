@@ -241,7 +241,7 @@ def test_a_judge_that_gives_no_score_is_missing_and_decides_nothing(
     assert [own(row)["n_missing"] for row in judged_rows(places / "out")] == [1, 1]
     # Each unusable reply was asked for once more.
     assert len(server.requests) == 2 + 4
-    assert re.search(r"bad@\S+ +2 +- +- +2 of 2", done.out)
+    assert re.search(r"bad#\S+ +2 +- +- +2 of 2", done.out)
     assert "scores missing: unparsable 2" in done.out
     files = [path.read_bytes() for path in places.rglob("*") if path.is_file()]
     assert not [data for data in files if PLANTED.encode() in data]

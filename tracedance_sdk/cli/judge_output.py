@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, Final
 
 import click
@@ -15,6 +17,7 @@ from tracedance_sdk.cli.model_spending import told_spent
 from tracedance_sdk.report import ReportConsole, document_text, report_console
 
 _MOST_ROWS: Final = 20
+_ADDRESS: Final = re.compile(r"@https?://[^#]*")
 _TITLES: Final = ("", "items", "mean", "95 %", "passed", "rate", "95 %", "missing", "spread")
 _NUMBERS: Final = tuple(range(1, len(_TITLES)))
 
@@ -57,11 +60,19 @@ def _print_rubric(console: ReportConsole, summary: RubricSummary, judged: Judged
         told += f", {plan.repeats} times each"
     console.say(told)
     alone = len(summary.judges) == 1
-    rows = [] if alone else [_row(judge.name, judge) for judge in summary.judges]
-    name = summary.judges[0].name if alone else "panel"
+    short = _without_addresses([judge.name for judge in summary.judges])
+    rows = [] if alone else [_row(short[judge.name], judge) for judge in summary.judges]
+    name = short[summary.judges[0].name] if alone else "panel"
     rows.append(_row(name, summary.panel.scored, summary.panel.passes))
-    rows += [_row(f"  of {item.scored.name}", *item) for item in summary.models]
-    print_columns(console, _TITLES, rows, numbers=_NUMBERS)
+    short = _without_addresses([item.scored.name for item in summary.models])
+    rows += [_row(f"of {short[item.scored.name]}", *item) for item in summary.models]
+    n_columns = len(_TITLES) if any(row[-1] for row in rows) else len(_TITLES) - 1
+    print_columns(
+        console,
+        _TITLES[:n_columns],
+        [row[:n_columns] for row in rows],
+        numbers=_NUMBERS[: n_columns - 1],
+    )
 
 
 def _row(name: str, scored: Scored, passes: Passes | None = None) -> tuple[str, ...]:
@@ -75,6 +86,12 @@ def _row(name: str, scored: Scored, passes: Passes | None = None) -> tuple[str, 
         ends = _ends(passes.interval, ".0%")
     interval = _ends(scored.interval, ".2f")
     return (name, f"{scored.n:,}", mean, interval, passed, rate, ends, missing, spread)
+
+
+def _without_addresses(names: Sequence[str]) -> dict[str, str]:
+    """Return names without where their models are, if that still tells them apart."""
+    short = {name: _ADDRESS.sub("", name) for name in names}
+    return short if len(set(short.values())) == len(set(names)) else {name: name for name in names}
 
 
 def _ends(interval: tuple[float, float] | None, form: str) -> str:
