@@ -202,15 +202,15 @@ def _replied(
             if why_not is None:
                 rows[ItemKey.of(row)] = row, folder
             else:
-                excluded.append(_left_out(row, why_not))
-    traces = _traces_of([row for row, _ in rows.values()], sources, _limit(sets), missed)
+                excluded.append(left_out(row, why_not))
+    traces = traces_of([row for row, _ in rows.values()], sources, _limit(sets), missed)
     items: list[JudgedItem] = []
     for row, folder in rows.values():
         trace = traces.get((row.subject.instance_id, str(row.subject.trace_id)))
         trace = trace or traces.get((None, str(row.subject.trace_id)))
         turn = -1 if row.subject.turn is None else row.subject.turn
         if trace is None or not 0 <= turn <= len(trace.turns):
-            excluded.append(_left_out(row, NO_CONTEXT))
+            excluded.append(left_out(row, NO_CONTEXT))
             continue
         reply = _turn((row.model_extra or {}).get("reply"), folder)
         items.append(JudgedItem(row.subject, trace, reply, row.sample, row.group, row.model))
@@ -234,7 +234,8 @@ def _refuse_another(row: ResultRow, folder: Path, known: ResultRow, where: Path)
     )
 
 
-def _left_out(row: ResultRow, reason: str) -> Exclusion:
+def left_out(row: ResultRow, reason: str) -> Exclusion:
+    """Return what a row is about as an exclusion."""
     subject = row.subject
     return Exclusion(
         subject.trace_id or "", subject.turn, reason, row.missing_reason or "", subject.instance_id
@@ -247,7 +248,7 @@ def _limit(sets: Sequence[ResultSet]) -> ToolLimit:
     return max((limit for limit in _LIMITS if limit in told), key=_LIMITS.index, default="inferred")
 
 
-def _traces_of(
+def traces_of(
     rows: Sequence[ResultRow], sources: Sources, limit: ToolLimit, missed: Missed
 ) -> dict[tuple[str | None, str], Trace]:
     """Return the traces that rows are about, by instance, where there is one, and id."""

@@ -9,12 +9,13 @@ from typing import Final
 import click
 
 from tracedance_sdk.cli.complaints import complain
+from tracedance_sdk.cli.wanted import Wanted, cut_options, wanted_options
 
 _EXIT_CODES: Final = """\b
 Exit codes:
   0    every item is labelled, or every row of the table was taken
   2    wrong use, or nothing to label
-  3    items are left, rows were bad, or a source is partly unread
+  3    items are left, rows were bad, a trace is not there, or a source unread
   130  stopped by Ctrl-C; what was answered is kept
 """
 _INTERRUPTED: Final = 130
@@ -57,8 +58,8 @@ def _column_pairs(
     "--traces",
     multiple=True,
     type=click.Path(path_type=Path),
-    metavar="SOURCE",
-    help="The traces that result sets are about.",
+    metavar="PATH",
+    help="Of result sets: where the traces are that they are about.",
 )
 @click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Take N items by chance.")
 @click.option(
@@ -72,10 +73,9 @@ def _column_pairs(
 @click.option("--own-order", is_flag=True, help="Show each labeller an order of their own.")
 @click.option("--again", is_flag=True, help="Ask also about items labelled before.")
 @click.option("--pass-fail", is_flag=True, help="Ask for pass or fail instead of scores.")
-@click.option("--turn", type=click.IntRange(min=0), metavar="N", help="Of traces, the turn N.")
-@click.option("--before-call", metavar="NAME", help="Of traces, each turn that calls this tool.")
-@click.option("--trace", "trace_id", metavar="ID", help="Only this trace.")
-@click.option("--where", metavar="SQL", help="Of a store: only traces for which this holds.")
+@cut_options
+@wanted_options(tools="inferred")
+@click.option("--sub-agents", is_flag=True, help="Label the runs of sub-agents too.")
 @click.option(
     "--max-characters",
     type=click.IntRange(min=4_000),
@@ -120,8 +120,8 @@ def label_command(
     traces: tuple[Path, ...],
     turn: int | None,
     before_call: str | None,
-    trace_id: str | None,
-    where: str | None,
+    wanted: Wanted,
+    sub_agents: bool,
     **options: object,
 ) -> int:
     """Let people label what judges judge, blind to the judges, one key an item.
@@ -130,7 +130,8 @@ def label_command(
     journals. Each answer is on the disk before the next item is shown; the same command goes on
     where the last one stopped. Without a terminal, answers are read as lines: a key, then a note.
     """
-    from tracedance_sdk.cli.label_items import ItemSources, LabelItems
+    from tracedance_sdk.cli.judge_items import Sources
+    from tracedance_sdk.cli.label_items import find_label_items
     from tracedance_sdk.cli.label_jobs import LabelPlan, run_label_plan
     from tracedance_sdk.cli.wanted import Missed
     from tracedance_sdk.judging import load_rubric
@@ -139,9 +140,9 @@ def label_command(
 
     plan = LabelPlan(load_rubric(rubric), **options)  # type: ignore[arg-type]  # click checked them
     missed = Missed()
-    sources = ItemSources(sets, traces, where, trace_id, Cut(turn, before_call))
+    sources = Sources(sets, traces, wanted, Cut(turn, before_call), sub_agents)
     try:
-        outcome = run_label_plan(plan, LabelItems(sources, plan.rubric, missed))
+        outcome = run_label_plan(plan, lambda: find_label_items(sources, plan.rubric, missed))
     except KeyboardInterrupt:
         return _INTERRUPTED
     for problem in outcome.problems:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import getpass
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tracedance_sdk.cli.complaints import complain
 from tracedance_sdk.cli.counts import count
+from tracedance_sdk.cli.judge_items import NO_CONTEXT
 from tracedance_sdk.cli.label_items import LabelItems
 from tracedance_sdk.cli.label_keys import standard_keys
 from tracedance_sdk.cli.label_screen import LabelScreen
@@ -32,7 +34,7 @@ from tracedance_sdk.judging import (
     read_labels,
 )
 from tracedance_sdk.report import in_one_line, report_console, visible
-from tracedance_sdk.trace import json_digest
+from tracedance_sdk.trace import check_file, json_digest
 
 _LONGEST_NAME = 80
 
@@ -77,8 +79,12 @@ class LabelOutcome(NamedTuple):
     problems: tuple[str, ...] = ()
 
 
-def run_label_plan(plan: LabelPlan, items: LabelItems) -> LabelOutcome:
+def run_label_plan(plan: LabelPlan, find: Callable[[], LabelItems]) -> LabelOutcome:
     """Do what a plan says.
+
+    Args:
+        plan: What was asked for.
+        find: Returns the items; called once the rest of the plan is known to be sound.
 
     Raises:
         TraceDanceError: What cannot be used, or nothing to label; nothing was written then.
@@ -92,19 +98,20 @@ def run_label_plan(plan: LabelPlan, items: LabelItems) -> LabelOutcome:
         raise InvalidOption("--out FILE is needed: where the labels go")
     _check_out(plan)
     if plan.template is not None:
-        return _write_template(plan, items, plan.template)
+        return _write_template(plan, find, plan.template)
     if plan.csv is not None:
-        return _take_table(plan, items, plan.csv)
-    return _ask(plan, items)
+        return _take_table(plan, find, plan.csv)
+    return _ask(plan, find)
 
 
-def _ask(plan: LabelPlan, items: LabelItems) -> LabelOutcome:
+def _ask(plan: LabelPlan, find: Callable[[], LabelItems]) -> LabelOutcome:
     """Ask a person about each item."""
     keys = standard_keys()
     labeller = _labeller(plan)
+    items = find()
     chosen = _chosen(plan, items)
     console = report_console(sys.stderr if plan.as_json else None)
-    for reason, number in items.exclusions.most_common():
+    for reason, number in items.exclusions.items():
         complain(f"note: left out: {reason} ({number:,})")
     with _writer(plan, chosen, items) as writer:
         given = writer.found.by(labeller)
@@ -137,20 +144,22 @@ def _ask(plan: LabelPlan, items: LabelItems) -> LabelOutcome:
         "left": left,
         "ended": ended,
     }
-    return LabelOutcome(f"{told}; {plan.out}", _document(plan, items, document), 3 if left else 0)
+    code = 3 if left or NO_CONTEXT in items.exclusions else 0
+    return LabelOutcome(f"{told}; {plan.out}", _document(plan, items, document), code)
 
 
-def _take_table(plan: LabelPlan, items: LabelItems, path: Path) -> LabelOutcome:
+def _take_table(plan: LabelPlan, find: Callable[[], LabelItems], path: Path) -> LabelOutcome:
     """Take the labels of a table."""
     labeller = None if plan.labeller is None else _labeller(plan)
     how = TableReading(plan.scale, dict(plan.columns), dict(plan.words), labeller)
-    found = list(items)
-    if not found:
+    check_file(path)
+    items = find()
+    if not items.items:
         raise InvalidOption(_nothing(items))
-    table = labels_from_table(path, found, how)
+    table = labels_from_table(path, items.items, how)
     fresh = []
     if table.labels:
-        with _writer(plan, found, items) as writer:
+        with _writer(plan, items.items, items) as writer:
             there = {(label.item, label.labeller): label for label in writer.found.labels}
             fresh = [x for x in table.labels if there.get((x.item, x.labeller)) != x]
             writer.add(fresh)
@@ -170,10 +179,11 @@ def _take_table(plan: LabelPlan, items: LabelItems, path: Path) -> LabelOutcome:
     return LabelOutcome(f"{told}; {plan.out}", document, code, table.problems)
 
 
-def _write_template(plan: LabelPlan, items: LabelItems, path: Path) -> LabelOutcome:
+def _write_template(plan: LabelPlan, find: Callable[[], LabelItems], path: Path) -> LabelOutcome:
     """Write a table of what is still to be labelled."""
     if path.exists():
         raise InvalidOption(f"{str(path)!r} is there already and may hold labels; name a new file")
+    items = find()
     chosen = _chosen(plan, items)
     if plan.out is not None and plan.out.exists() and not plan.again:
         labels = read_labels(plan.out)
@@ -205,7 +215,7 @@ def _plain(lines: tuple[TextLine, ...]) -> str:
 
 def _chosen(plan: LabelPlan, items: LabelItems) -> list[JudgedItem]:
     own = _labeller(plan) if plan.own_order else None
-    chosen = chosen_items(items, n=plan.sample, seed=plan.seed, order_of=own)
+    chosen = chosen_items(items.items, n=plan.sample, seed=plan.seed, order_of=own)
     if not chosen:
         raise InvalidOption(_nothing(items))
     if plan.sample is not None and len(chosen) < plan.sample:
@@ -214,7 +224,7 @@ def _chosen(plan: LabelPlan, items: LabelItems) -> list[JudgedItem]:
 
 
 def _nothing(items: LabelItems) -> str:
-    reasons = items.exclusions.most_common(4)
+    reasons = list(items.exclusions.items())[:4]
     if not reasons:
         return "there is nothing to label"
     told = ", ".join(f"{reason} ({number:,})" for reason, number in reasons)
@@ -236,7 +246,7 @@ def _writer(plan: LabelPlan, chosen: list[JudgedItem], items: LabelItems) -> Lab
     about = {
         "about": plan.rubric.about,
         "n_items": len(chosen),
-        "of_items": items.n_items,
+        "of_items": len(items.items),
         "seed": plan.seed,
         "items_sha256": json_digest(sorted(ItemKey.of(item).short for item in chosen)),
     }
@@ -276,6 +286,6 @@ def _document(plan: LabelPlan, items: LabelItems, own: dict[str, Any]) -> dict[s
         "out": None if plan.out is None else str(plan.out),
         "rubric": plan.rubric.id,
         "rubric_sha256": plan.rubric.sha256,
-        "exclusions": dict(items.exclusions),
+        "exclusions": items.exclusions,
         **own,
     }

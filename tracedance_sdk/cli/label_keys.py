@@ -8,14 +8,13 @@ from typing import Final, NamedTuple, Protocol, TextIO
 from tracedance_sdk.errors import InvalidOption
 
 _LONGEST_LINE: Final = 20_000
-_ESCAPE: Final = "\x1b"
 
 
 class Press(NamedTuple):
     """One answer.
 
     Attributes:
-        key: A character; empty for none that counts.
+        key: What was pressed; the first word of a line.
         rest: What stood after it in its line.
     """
 
@@ -53,8 +52,8 @@ class TerminalKeys:
             found = click.getchar()
         except EOFError:
             return None
-        # Arrow keys and the like come as an escape with more; a key that is held, as several.
-        return Press("" if found.startswith(_ESCAPE) else found[:1])
+        # Arrow keys come as an escape with more, a key that is held comes as several.
+        return Press(found[:1])
 
     def line(self) -> str:
         """Read a line as the terminal edits it."""
@@ -62,7 +61,7 @@ class TerminalKeys:
 
 
 class LineKeys:
-    """The first character of each line, with the rest of the line as a note.
+    """The first word of each line, with the rest of the line as a note.
 
     Args:
         stream: Where the lines come from.

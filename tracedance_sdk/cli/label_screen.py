@@ -97,8 +97,9 @@ class LabelScreen:
             say("this is the first item", style="yellow")
         elif key == "m":
             self._show(session, item, self._most_characters * _MORE)
-        elif key:
-            say(f"{in_one_line(shorten(key, 20))!s} is no key here", style="yellow")
+        else:
+            name = shorten(key, 20) if key.isprintable() else "this"
+            say(f"{in_one_line(name)} is no key here", style="yellow")
             say(self._keys_text())
         return False
 
