@@ -149,6 +149,34 @@ def test_workers_share_the_limit(pytester: pytest.Pytester) -> None:
     assert not list(Path(tempfile.gettempdir()).glob("tracedance-cost-*"))
 
 
+def test_what_judges_cost_is_counted(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_agent=AGENT
+        + """
+from tracedance_sdk.grading import JudgeAnswer
+
+class DearJudge:
+    name = "dear"
+
+    def judge(self, trace, spec):
+        return JudgeAnswer(judge="dear", missing_reason="tired", usage=Usage(cost_usd=0.25))
+
+@pytest.mark.tracedance(runs=5)
+def test_judged():
+    assert_passes(td.Trace(id="t"), [lambda trace: True], judge=DearJudge())
+"""
+    )
+
+    result = pytester.runpytest("--tracedance-max-cost=0.5")
+
+    result.stdout.fnmatch_lines(
+        [
+            "INCONCLUSIVE *2 of 2 runs passed; 5 of 5 had to; the cost limit of $0.5 is reached",
+            "$0.5000 spent of at most $0.5",
+        ]
+    )
+
+
 def test_what_has_no_price_is_told(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         test_agent=AGENT

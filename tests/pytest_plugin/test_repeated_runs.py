@@ -91,9 +91,9 @@ def test_a_failing_test_shows_its_first_failing_run_whole_and_the_others_in_a_li
             "*- tracedance runs -*",
             "2 of 5 runs passed; 8 of 10 had to",
             "passed: run 1, 3",
-            "run 2 failed: AssertionError: number 2 is odd",
-            "run 4 failed: AssertionError: number 4 is odd",
-            "run 5 failed: AssertionError: number 5 is odd",
+            "run 2 failed: AssertionError: number 2 is odd; assert 2 not in (2, 4, 5)",
+            "run 4 failed: AssertionError: number 4 is odd; assert 4 not in (2, 4, 5)",
+            "run 5 failed: AssertionError: number 5 is odd; assert 5 not in (2, 4, 5)",
             "*- Captured stdout call (run 1) -*",
             "this is 1",
             "*- Captured stdout call (run 5) -*",
@@ -192,6 +192,26 @@ def test_agent():
     result = pytester.runpytest()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines([f"*= 1 {outcome} in *"])
+
+
+def test_a_test_that_is_itself_wrong_is_not_run_again(
+    pytester: pytest.Pytester, write: Write
+) -> None:
+    write(
+        """
+@pytest.mark.tracedance(runs=9)
+def test_agent():
+    assert_passes(td.Trace(id="t"), {"id": "s", "no_such_key": 1})
+"""
+    )
+    result = pytester.runpytest()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        [
+            "E *InvalidSpec: spec: unknown key 'no_such_key'*",
+            "0 of 1 run passed, 1 undecided; 9 of 9 had to; no further run could be judged either",
+        ]
+    )
 
 
 def test_an_inconclusive_verdict_fails_a_test_that_runs_once(

@@ -10,7 +10,7 @@ import pytest
 
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.pytest_plugin.cost_ledger import CostLedger
-from tracedance_sdk.pytest_plugin.run_reports import mark, marked
+from tracedance_sdk.pytest_plugin.run_reports import ERROR, mark, marked
 from tracedance_sdk.pytest_plugin.run_rules import (
     RunRule,
     TooFewRuns,
@@ -113,10 +113,8 @@ class RepeatHooks:
             report.outcome = "failed"  # a test that is expected to fail has not failed
             vars(report).pop("wasxfail", None)
             mark(report, outcome="inconclusive", passed=0, n=0, headline=headline, why=str(error))
-        elif error is not None and call.when == "call":
-            from tracedance_sdk.pytest_plugin.repeating import UNDECIDED, leaves_undecided
-
-            item.stash[UNDECIDED] = leaves_undecided(error)
+        elif call.when == "call" and ERROR in item.stash:
+            item.stash[ERROR] = error
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -15,16 +15,21 @@ from typing import Any, Final, Literal
 import pytest
 from _pytest.runner import call_and_report
 
-from tracedance_sdk.errors import TraceDanceError
+from tracedance_sdk.errors import (
+    InvalidOption,
+    InvalidSpec,
+    MissingDependency,
+    TraceDanceError,
+    UnknownTask,
+    UnreadableFile,
+)
 from tracedance_sdk.pytest_plugin.attempts import ATTEMPT, NEWS
 from tracedance_sdk.pytest_plugin.deciding import Decision, RunOutcome, counted, decide
-from tracedance_sdk.pytest_plugin.run_reports import TITLE, Run, marked, reports_of
+from tracedance_sdk.pytest_plugin.run_reports import ERROR, TITLE, Run, marked, reports_of
 from tracedance_sdk.pytest_plugin.run_rules import RunRule
 from tracedance_sdk.pytest_plugin.undecided import Undecided
 
-UNDECIDED: Final = pytest.StashKey[bool]()
-"""Whether the call of the latest run ended by an error that leaves it undecided."""
-
+_WRONG: Final = (InvalidOption, InvalidSpec, MissingDependency, UnknownTask, UnreadableFile)
 _NEVER_COUNTED: Final = "[XPASS(strict)]"
 
 
@@ -63,7 +68,7 @@ class Repetition:
         item = self._item
         if getattr(item, "_request", None) is False:
             item._initrequest()  # type: ignore[attr-defined]  # as pytest does for reruns
-        item.stash[UNDECIDED] = False
+        item.stash[ERROR] = None
         try:
             setup = self._phase("setup")
             call = self._phase("call") if setup.passed else None
@@ -72,6 +77,7 @@ class Repetition:
                 item.ihook.pytest_runtest_logreport(report=report)
             self._tear_down(is_last=reports is not None)
         finally:
+            item.stash[ERROR] = None  # with its traceback it holds all the run's objects
             if hasattr(item, "_request"):
                 item._request = False
                 item.funcargs = None  # type: ignore[attr-defined]
@@ -100,6 +106,8 @@ class Repetition:
             stopped = told["why"]
         else:
             self._runs.append(Run(self._outcome(call), setup, call, self._kept()))
+            if _is_the_tests_own(self._item.stash[ERROR]):
+                stopped = "no further run could be judged either"
             if self._item.session.shouldstop or self._item.session.shouldfail:
                 stopped = "stopped with the test run"
         decision = self._decision(stopped)
@@ -113,7 +121,7 @@ class Repetition:
             return "undecided"
         if call.passed:
             return "passed"
-        return "undecided" if self._item.stash[UNDECIDED] else "failed"
+        return "undecided" if _leaves_undecided(self._item.stash[ERROR]) else "failed"
 
     def _kept(self) -> list[str]:
         attempt = self._item.stash.get(ATTEMPT, None)
@@ -149,11 +157,18 @@ class _NextRun(pytest.Item):
         raise NotImplementedError(f"{self.name} is run by itself")
 
 
-def leaves_undecided(error: BaseException) -> bool:
+def _leaves_undecided(error: BaseException | None) -> bool:
     """Return whether a run that ends by this error is neither passed nor failed."""
     if isinstance(error, BaseExceptionGroup):
-        return all(leaves_undecided(each) for each in error.exceptions)
+        return all(map(_leaves_undecided, error.exceptions))
     return isinstance(error, (Undecided, TraceDanceError))
+
+
+def _is_the_tests_own(error: BaseException | None) -> bool:
+    """Return whether the test is wrong, such as by its specification, so that no run can help."""
+    if isinstance(error, BaseExceptionGroup):
+        return all(map(_is_the_tests_own, error.exceptions))
+    return isinstance(error, _WRONG)
 
 
 def _ends_like_any_test(report: pytest.TestReport) -> bool:

@@ -20,6 +20,9 @@ from tracedance_sdk.pytest_plugin.deciding import Decision, RunOutcome
 RUNS: Final = "tracedance_runs"
 """The report attribute that says, as JSON text, what the runs of a test came to."""
 
+ERROR: Final = pytest.StashKey[BaseException | None]()
+"""The error by which the call of the present run ended; in tests that run several times."""
+
 TITLE: Final = "tracedance runs"
 
 _MOST_SHOWN: Final = 40
@@ -49,10 +52,11 @@ class Run(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Why it did not pass, in one line; empty when it did."""
+        """Why it did not pass: the first two lines of its error as one; empty when it did."""
         crash = getattr(self.telling.longrepr, "reprcrash", None)
         text = str(self.telling.longrepr or "") if crash is None else str(crash.message)
-        line = " ".join(text.partition("\n")[0].split())
+        lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+        line = "; ".join(lines[:2])
         where = "in the setup: " if self.call is None and line else ""
         return where + (line if len(line) <= _WIDTH else f"{line[: _WIDTH - 3]}...")
 
