@@ -1,0 +1,331 @@
+"""`tracedance calibrate` as its users run it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inline_snapshot import snapshot
+
+from tests.cli.conftest import Ran, Tracedance
+from tests.support.judged_sets import RUBRIC, judge_name, judged_set, label, rows_of, written
+from tracedance_sdk.formats import save_trace
+from tracedance_sdk.grading import ResultRow
+from tracedance_sdk.judging import Label, LabelHeader, LabelWriter, load_calibration
+from tracedance_sdk.trace import Outcome, Trace
+
+KINDS = [((5, 5, 4), 5)] * 24 + [((2, 1, 1), 1)] * 26 + [((4, 4, 4), 2)] * 3 + [((3, 4, 3), 4)] * 2
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    return tmp_path
+
+
+def rows(prompt: str = "p") -> list[list[ResultRow]]:
+    found = [
+        rows_of(f"t{n:02}", dict(zip("abc", ([s] for s in scores), strict=True)), prompt=prompt)
+        for n, (scores, _) in enumerate(KINDS)
+    ]
+    found.append(rows_of("gone", {"a": [None], "b": [None], "c": [None]}, prompt=prompt))
+    return found + [
+        rows_of(f"u{n}", {"a": [4], "b": [5], "c": [n]}, model="m", prompt=prompt) for n in range(5)
+    ]
+
+
+def labelled(path: Path, labels: list[Label], **header: Any) -> Path:
+    head = LabelHeader(rubric=RUBRIC.id, rubric_sha256=RUBRIC.sha256)
+    with LabelWriter(path, head.model_copy(update=header)) as writer:
+        for item in labels:
+            writer.add(item)
+    return path
+
+
+@pytest.fixture
+def ann(here: Path) -> Path:
+    """Write a result set, and labels of a labeller who differs in five items."""
+    written(judged_set(rows()), here / "judged")
+    labels = [label(f"t{n:02}", "ann", human) for n, (_, human) in enumerate(KINDS)]
+    return labelled(here / "ann.jsonl", labels)
+
+
+def test_a_calibration_is_printed_and_written(
+    ann: Path, tracedance: Tracedance, here: Path
+) -> None:
+    ran = tracedance("calibrate", "judged", "--labels", ann, "--out", "calibration.json")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == snapshot("""\
+judge panel of 3: openai:a#42dc4fca5920 + openai:b#a9a1f8fd0236 + openai:c#bea4e2596ca4, rubric
+task-completion, passes from 4
+55 items with labels by ann
+
+Left out                        number
+no score by the judge: cut_off       1
+no label                             5
+
+Judge and people       value  95 % interval    pairs
+agreement             90.9 %  80.4 to 96.1 %      55
+Cohen's kappa          0.818  0.592 to 0.925      55
+Krippendorff's alpha   0.820  0.592 to 0.926      55
+precision of passes   88.9 %  71.9 to 96.1 %      27
+recall of passes      92.3 %  75.9 to 97.9 %      26
+recall of fails       89.7 %  73.6 to 96.4 %      29
+Spearman, scores       0.999  0.997 to 0.999      55
+Kendall, scores        0.986  0.980 to 0.990      55
+alpha, scores          0.948  0.889 to 0.976      55
+leniency, points       0.097  -0.059 to 0.253     55
+
+              people pass  people fail
+judge passes           24            3
+judge fails             2           26
+
+Judge's score  mean  people pass  95 % interval    pairs
+1 to 2         1.33        0.0 %  0.0 to 12.9 %       26
+3 to 4         3.33      100.0 %  34.2 to 100.0 %      2
+4 to 5         4.59       88.9 %  71.9 to 96.1 %      27
+
+Passing rule                passes  agreement  kappa  precision   recall
+mean >= 3                   56.7 %     94.5 %  0.891     89.7 %  100.0 %
+mean >= 3.5                 50.0 %     90.9 %  0.818     88.9 %   92.3 %
+mean >= 4                   48.3 %     90.9 %  0.818     88.9 %   92.3 %
+mean >= 4.5                 40.0 %     96.4 %  0.927    100.0 %   92.3 %
+all >= 4                    46.7 %     90.9 %  0.818     88.9 %   92.3 %
+majority >= 4               53.3 %     90.9 %  0.818     88.9 %   92.3 %
+openai:a#42dc4fca5920 >= 4  53.3 %     90.9 %  0.818     88.9 %   92.3 %
+openai:b#a9a1f8fd0236 >= 4  56.7 %     94.5 %  0.891     89.7 %  100.0 %
+openai:c#bea4e2596ca4 >= 4  46.7 %     90.9 %  0.818     88.9 %   92.3 %
+
+5 disagreements, the furthest apart first
+Item  judge      people  the judge's reason
+t50   4 pass     2 fail  openai:a#42dc4fca5920: it is worth 4...openai:c#bea4e2596ca4: it is worth 4
+t51   4 pass     2 fail  openai:a#42dc4fca5920: it is worth 4...openai:c#bea4e2596ca4: it is worth 4
+t52   4 pass     2 fail  openai:a#42dc4fca5920: it is worth 4...openai:c#bea4e2596ca4: it is worth 4
+t53   3.33 fail  4 pass  openai:a#42dc4fca5920: it is worth 3...openai:c#bea4e2596ca4: it is worth 3
+t54   3.33 fail  4 pass  openai:a#42dc4fca5920: it is worth 3...openai:c#bea4e2596ca4: it is worth 3
+
+Pass rate of items without a label  by the judge  95 % interval   corrected  95 % interval  items
+all                                       40.0 %  11.8 to 76.9 %     36.2 %  0.0 to 84.9 %      5
+
+the judge meets the minimum (kappa >= 0.6 on >= 50 items)
+calibration: calibration.json
+""")
+    found = load_calibration(here / "calibration.json")
+    assert [judge.name for judge in found.judges] == [judge_name(model) for model in "abc"]
+    assert found.meets_minimum
+    assert found.confusion.model_dump() == {"tp": 24, "fp": 3, "fn": 2, "tn": 26}
+
+
+def test_the_document_has_every_disagreement_with_the_judges_reasons(
+    ann: Path, tracedance: Tracedance
+) -> None:
+    ran = tracedance("calibrate", "judged", "--labels", ann, "--json", "--judge", "openai:a")
+    document = json.loads(ran.out)
+    assert document["exit_code"] == ran.code == 0
+    assert document["calibration"]["judges"][0]["model"] == "openai:a"
+    assert len(document["disagreements"]) == 5
+    first = document["disagreements"][0]
+    assert first["item"]["trace_id"] == "t50"
+    assert first["judge"]["reasons"] == {judge_name("a"): "it is worth 4"}
+    assert first["people"]["labels"]["ann"]["score"] == 2
+    assert [rate["n"] for rate in document["rates"]] == [5]
+
+
+def test_a_calibration_is_applied_to_other_results(
+    ann: Path, tracedance: Tracedance, here: Path
+) -> None:
+    tracedance("calibrate", "judged", "--labels", ann, "--out", "c.json")
+    others = [
+        rows_of(f"v{n}", {"a": [4], "b": [4], "c": [4 if n < 40 else 1]}, model=model)
+        for n in range(60)
+        for model in ("old", "new")[n % 2 :]
+    ]
+    written(judged_set([*rows()[:4], *others]), here / "others")
+    ran = tracedance("calibrate", "others", "--apply", "c.json")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == snapshot("""\
+judge panel of 3: openai:a#42dc4fca5920 + openai:b#a9a1f8fd0236 + openai:c#bea4e2596ca4, rubric
+task-completion, passes from 4
+Left out                   number
+in the calibration itself       4
+
+Pass rate  by the judge  95 % interval   corrected  95 % interval   items
+all              66.7 %  56.4 to 75.5 %     68.7 %  53.5 to 87.4 %     90
+new              66.7 %  54.1 to 77.3 %     68.7 %  51.0 to 89.1 %     60
+old              66.7 %  48.8 to 80.8 %     68.7 %  44.9 to 92.7 %     30
+the judge meets the minimum (kappa >= 0.6 on >= 50 items)
+""")
+    document = json.loads(tracedance("calibrate", "others", "--apply", "c.json", "--json").out)
+    assert document["in_calibration"] == 4
+    assert document["rates"][0]["raw"]["value"] == pytest.approx(60 / 90)
+    # Sensitivity 24/26, specificity 26/29.
+    by_hand = (60 / 90 + 26 / 29 - 1) / (24 / 26 + 26 / 29 - 1)
+    assert document["rates"][0]["corrected"]["value"] == pytest.approx(by_hand)
+
+
+def test_results_of_another_judge_are_not_corrected(
+    ann: Path, tracedance: Tracedance, here: Path
+) -> None:
+    tracedance("calibrate", "judged", "--labels", ann, "--out", "c.json")
+    written(judged_set(rows(prompt="q")), here / "others")
+    ran = tracedance("calibrate", "others", "--apply", "c.json")
+    assert ran.code == 2
+    assert "the calibration is of the judge 'openai:a#" in ran.err
+    assert "calibrate this judge too" in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_drift_against_an_earlier_calibration(
+    ann: Path, tracedance: Tracedance, here: Path
+) -> None:
+    tracedance("calibrate", "judged", "--labels", ann, "--out", "then.json")
+    same = tracedance("calibrate", "judged", "--labels", ann, "--against", "then.json")
+    assert "the earlier calibration is of the same judge" in same.out
+    assert "kappa +0.000 -" in " ".join(same.out.split())
+    written(judged_set(rows(prompt="q")), here / "later")
+    other = tracedance("calibrate", "later", "--labels", ann, "--against", "then.json")
+    assert "not the same judge: the judge: openai:a#" in other.out
+    assert "; its prompt" in " ".join(other.out.split())
+
+
+def test_two_labellers_and_how_they_count(ann: Path, tracedance: Tracedance, here: Path) -> None:
+    bob = labelled(here / "bob.jsonl", [label(f"t{n:02}", "bob", 4) for n in range(28)])
+    ran = tracedance("calibrate", "judged", "--labels", ann, "--labels", bob)
+    assert "an item passes when more than half of its labellers pass it" in ran.out
+    assert "the labellers are split" in ran.out
+    assert "ann and bob" in ran.out
+    each = tracedance(
+        "calibrate", "judged", "--labels", ann, "--labels", bob, "--humans", "each", "--json"
+    )
+    document = json.loads(each.out)["calibration"]
+    assert (document["n_items"], document["n_pairs"]) == (55, 83)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        pytest.param(("--min-kappa", "0.95"), 1, "kappa is 0.818, and at least 0.95", id="kappa"),
+        pytest.param(("--min-items", "56"), 3, "55 items, and at least 56", id="items"),
+    ],
+)
+def test_a_judge_below_the_minimum_is_told_by_the_exit_code(
+    arguments: tuple[str, ...], code: int, said: str, ann: Path, tracedance: Tracedance
+) -> None:
+    ran = tracedance("calibrate", "judged", "--labels", ann, *arguments)
+    assert ran.code == code
+    assert said in " ".join(ran.out.split())
+
+
+def traces(folder: Path, said: list[str]) -> Path:
+    folder.mkdir()
+    for number, word in enumerate(said):
+        trace = Trace(
+            id=f"{number:032x}",
+            metadata={"says": {"verdict": word, "why": f"\x1b[31m{word}"}},
+            outcome=Outcome(reward=float(number % 2)),
+        )
+        save_trace(trace, folder / f"{number}.json")
+    return folder
+
+
+RATINGS = """\
+format: tracedance.ratings
+version: 1
+judge: an old judge
+in: /metadata/says
+verdict: {at: /verdict, pass: [yes, fine], fail: [no]}
+reason: {at: /why}
+truth: {at: /outcome/reward, pass: [1], fail: [0]}
+"""
+
+
+def test_ratings_in_traces_are_calibrated(here: Path, tracedance: Tracedance) -> None:
+    (here / "ratings.yaml").write_text(RATINGS, encoding="utf-8")
+    traces(here / "traces", ["no", "yes", "fine", "yes", "perhaps", "no"])
+    ran = tracedance("calibrate", "traces", "--ratings", "ratings.yaml", "--out", "c.json")
+    assert (ran.code, ran.err) == (3, "")
+    assert ran.out == snapshot("""\
+judge an old judge
+5 items of which the trace tells the truth
+
+Left out                                   number
+verdict: the word 'perhaps' is in no list       1
+
+Judge and truth        value  95 % interval    pairs
+agreement             60.0 %  23.1 to 88.2 %       5
+Cohen's kappa          0.167  -0.802 to 0.894      5
+Krippendorff's alpha   0.250  -0.872 to 0.952      5
+precision of passes   66.7 %  20.8 to 93.9 %       3
+recall of passes      66.7 %  20.8 to 93.9 %       3
+recall of fails       50.0 %  9.5 to 90.5 %        2
+
+              truth: pass  truth: fail
+judge passes            2            1
+judge fails             1            1
+
+2 disagreements
+Item          judge  truth  the judge's reason
+000000000000  pass   fail   \\x1b[31mfine
+000000000000  fail   pass   \\x1b[31mno
+
+the judge does not meet the minimum (kappa >= 0.6 on >= 50 items): 5 items, and at least 50 are
+asked for
+calibration: c.json
+""")
+    assert load_calibration(here / "c.json").name == "an old judge"
+
+
+def refused(ran: Ran) -> str:
+    assert ran.code == 2
+    assert ran.out == ""
+    assert ran.err.count("\n") == 1
+    return ran.err.removeprefix("tracedance: ").rstrip("\n")
+
+
+WRONG_USES: list[tuple[str, tuple[str, ...], str]] = [
+    ("nothing", (), "nothing to hold the judge against: give one of --labels FILE"),
+    ("both", ("--labels", "ann.jsonl", "--apply", "c.json"), "--labels and --apply to hold"),
+    ("no labels", ("--labels", "none.jsonl"), "'none.jsonl' does not exist"),
+    ("no label file", ("--labels", "judged/rows.jsonl"), "is no file of labels"),
+    ("another rubric", ("--labels", "tone.jsonl"), "by the rubric 'tone', not by 'task-compl"),
+    ("another text", ("--labels", "text.jsonl"), "by another text of the rubric 'task-compl"),
+    ("nothing in common", ("--labels", "far.jsonl"), "no item has a rating by the judge and one"),
+    ("no such rubric", ("--labels", "ann.jsonl", "--rubric", "x"), "'judged': the result set has"),
+    ("no such judge", ("--labels", "ann.jsonl", "--judge", "x"), "'x' is no judge of the result"),
+    ("no calibration", ("--apply", "ann.jsonl"), "ann.jsonl"),
+    ("not replaced", ("--labels", "ann.jsonl", "--out", "ann.jsonl"), "is no calibration; name a"),
+    ("no earlier", ("--labels", "ann.jsonl", "--against", "ann.jsonl"), "ann.jsonl"),
+    ("bounds", ("--labels", "ann.jsonl", "--fail-below", "4.5"), "between 0 and the passing score"),
+    ("condition", ("--labels", "ann.jsonl", "--where", "true"), "--where chooses among traces"),
+    ("no words", ("--ratings", "ann.jsonl"), "ann.jsonl"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"), [use[1:] for use in WRONG_USES], ids=[use[0] for use in WRONG_USES]
+)
+def test_wrong_use_is_one_line(
+    arguments: tuple[str, ...], said: str, ann: Path, tracedance: Tracedance, here: Path
+) -> None:
+    labelled(here / "tone.jsonl", [label("t00", "ann", 4)], rubric="tone")
+    labelled(here / "text.jsonl", [label("t00", "ann", 4)], rubric_sha256="0" * 64)
+    labelled(here / "far.jsonl", [label("elsewhere", "ann", 4)])
+    before = ann.read_bytes()
+    assert said in refused(tracedance("calibrate", "judged", *arguments))
+    assert ann.read_bytes() == before
+
+
+def test_what_is_no_result_set_is_one_line(ann: Path, tracedance: Tracedance, here: Path) -> None:
+    assert "is not a folder with a result set" in refused(
+        tracedance("calibrate", "ann.jsonl", "--labels", ann)
+    )
+    written(judged_set([]), here / "empty")
+    assert "no rows by judges; judge it first" in refused(
+        tracedance("calibrate", "empty", "--labels", ann)
+    )
+    assert "2 result sets are given" in refused(
+        tracedance("calibrate", "judged", "empty", "--labels", ann)
+    )
