@@ -7,11 +7,10 @@ what the model thought, what came of the run.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any, Final, Literal, NamedTuple
-
-import orjson
 
 from tracedance_sdk.judging.condensing import MOST_CHARACTERS
 from tracedance_sdk.judging.items import JudgedItem
@@ -83,8 +82,16 @@ def _sections(text: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         elif line == end:
             yield name, entries
             end = ""
-        else:
-            entries.append(orjson.loads(line))
+        elif line:
+            entries.append(_entry(line))
+
+
+def _entry(line: str) -> dict[str, Any]:
+    """Return a line as the object it holds; one beyond what JSON readers take as its own text."""
+    try:
+        return dict(json.loads(line))
+    except (ValueError, RecursionError):
+        return {"text": line}
 
 
 def _lines(entry: dict[str, Any]) -> Iterator[TextLine]:
@@ -145,7 +152,7 @@ def _texts(value: Json) -> Iterator[TextLine]:
 
 
 def _compact(value: Json) -> str:
-    return orjson.dumps(value).decode()
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _told(number: int, what: str) -> str:
