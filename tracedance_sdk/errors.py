@@ -21,6 +21,8 @@ Each leaf is also the nearest builtin exception, so ``except ValueError`` keeps 
     ├── ForbiddenRecording   (PermissionError)  a recording that a rebuilt test may not read
     ├── StateSourceError     (TypeError)     an object from which no state can be taken
     ├── RecorderError        (RuntimeError)  a recorder used out of order
+    ├── AgentFailed          (RuntimeError)  an agent under test that raised, or made no sense
+    ├── AgentUnreachable     (ConnectionError)  an agent under test that could not be asked
     └── MissingDependency    (ImportError)   an extra that is not installed
 """
 
@@ -141,6 +143,14 @@ class StateSourceError(TraceDanceError, TypeError):
 
 class RecorderError(TraceDanceError, RuntimeError):
     """A recorder used before it was opened or after it was closed."""
+
+
+class AgentFailed(TraceDanceError, RuntimeError):
+    """An agent under test raised, or replied with something that is no message."""
+
+
+class AgentUnreachable(TraceDanceError, ConnectionError):
+    """An agent under test could not be asked, which says nothing of the agent."""
 
 
 class MissingDependency(TraceDanceError, ImportError):

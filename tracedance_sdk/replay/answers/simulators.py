@@ -23,13 +23,11 @@ class MissedCall(NamedTuple):
 
 
 class Simulator(Protocol):
-    """Makes up answers.
+    """Makes up answers."""
 
-    Attributes:
-        name: In reports.
-    """
-
-    name: str
+    @property
+    def name(self) -> str:
+        """Its name in reports."""
 
     def simulate(self, call: MissedCall, shelf: Shelf) -> Result | None:
         """Return an answer, or None where it has none.

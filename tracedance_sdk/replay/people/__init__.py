@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tracedance_sdk.replay.people.customers import Customer, RuleCustomer, ScriptedCustomer
 from tracedance_sdk.replay.people.decisions import (
     PERSONA_RULES,
     Backing,
@@ -14,9 +15,12 @@ from tracedance_sdk.replay.people.persona import Persona, persona_of
 __all__ = [
     "PERSONA_RULES",
     "Backing",
+    "Customer",
     "Decision",
     "Persona",
     "PersonaRule",
+    "RuleCustomer",
+    "ScriptedCustomer",
     "decisions_of",
     "persona_of",
 ]

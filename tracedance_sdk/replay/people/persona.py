@@ -166,7 +166,7 @@ def _facts(
             about = f"{about} {question}".strip()
         if not may_stand(about):
             about = item.kind
-        word = "_".join(_content_words(about)[-3:]) or item.kind
+        word = "_".join(content_words(about)[-3:]) or item.kind
         used[word] += 1
         name = word if used[word] == 1 else f"{word}_{used[word]}"
         yield Fact(id=name, value=item.value.strip(" ,."), about=about)
@@ -190,6 +190,7 @@ def _question_before(trace: Trace, index: int) -> str:
     return ""
 
 
-def _content_words(text: str) -> list[str]:
+def content_words(text: str) -> list[str]:
+    """Return the words of a text that say what it is about, in lower case."""
     words = (word.casefold() for word in _WORD.findall(text))
     return [word for word in words if word not in _STOP_WORDS and len(word) > 1]

@@ -1,0 +1,342 @@
+"""The agent under test: a Python function, a command, or a service behind HTTP.
+
+Each is asked the same: given the messages so far and the tools there are, what does the assistant
+say next? It replies with a message of chat completions: text, calls of tools, or both. The calls
+are answered from the recordings and the agent is asked again; it never reaches a real tool.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+import importlib
+import inspect
+import json
+import os
+import shlex
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
+from urllib.parse import urlsplit
+
+from tracedance_sdk.errors import AgentFailed, AgentUnreachable, InvalidOption
+from tracedance_sdk.replay.running.messages import Message
+from tracedance_sdk.trace import Json
+
+if TYPE_CHECKING:
+    from asyncio import StreamReader, StreamWriter
+
+_MOST_BYTES: Final = 16 * 1024**2
+_SHOWN: Final = 300
+_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+class Request(NamedTuple):
+    """What an agent is asked.
+
+    Attributes:
+        messages: The conversation so far, as chat completions have it.
+        tools: Definitions of the tools, as chat completions have them.
+        test_id: Of the test that is run.
+        trial: Which repetition, from 0.
+    """
+
+    messages: list[Message]
+    tools: list[dict[str, Any]]
+    test_id: str
+    trial: int
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The request as JSON, for agents outside this process."""
+        return {**self._asdict(), "format": "tracedance.agent_request", "version": 1}
+
+
+class AgentUnderTest(Protocol):
+    """Whoever is put into the recorded conversations."""
+
+    @property
+    def name(self) -> str:
+        """Its name in reports."""
+
+    async def reply(self, request: Request) -> Json:
+        """Return the assistant's next message.
+
+        Raises:
+            AgentFailed: The agent raised, or replied with something that is no message.
+            AgentUnreachable: It could not be asked: that is not the agent's answer, and the run
+                may be tried again.
+        """
+
+    async def close(self) -> None:
+        """Let go of what a run held."""
+
+
+class FunctionAgent:
+    """A Python function ``(messages, tools) -> message``, sync or async.
+
+    Args:
+        function: A function that takes one argument gets the messages alone.
+        name: In reports; the function's own by default.
+    """
+
+    def __init__(self, function: Callable[..., Any], name: str | None = None) -> None:
+        own: str = getattr(function, "__qualname__", type(function).__name__)
+        self.name = name or own
+        self._function = function
+        self._takes_tools = _takes_tools(function)
+
+    async def reply(self, request: Request) -> Json:
+        """Call the function; see `AgentUnderTest.reply`."""
+        # A copy: what an agent does to its messages is its own affair.
+        messages = json.loads(json.dumps(request.messages))
+        given = (messages, json.loads(json.dumps(request.tools)))
+        arguments = given if self._takes_tools else given[:1]
+        try:
+            if inspect.iscoroutinefunction(self._function):
+                return await self._function(*arguments)
+            replied = await asyncio.to_thread(self._function, *arguments)
+            return await replied if inspect.isawaitable(replied) else replied
+        except Exception as error:
+            raise AgentFailed(f"the agent raised {type(error).__name__}: {error}") from error
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+class CommandAgent:
+    """A program that reads one JSON line a request and writes one JSON line a reply.
+
+    It is started once for each run and ended by closing its input; what it writes to its standard
+    error is passed on.
+
+    Args:
+        command: The program with its arguments.
+    """
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self.name = Path(command[0]).name
+        self._command = tuple(command)
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def reply(self, request: Request) -> Json:
+        """Write a line and read one; see `AgentUnderTest.reply`."""
+        process = await self._started()
+        try:
+            # Both were opened as pipes.
+            written, read = (
+                cast("StreamWriter", process.stdin),
+                cast("StreamReader", process.stdout),
+            )
+            written.write(json.dumps(request.document).encode() + b"\n")
+            await written.drain()
+            line = await read.readline()
+        except (OSError, ValueError) as error:
+            raise AgentFailed(f"the agent's program broke off: {error}") from error
+        if not line.endswith(b"\n"):
+            code = await process.wait()
+            raise AgentFailed(f"the agent's program ended with exit code {code} without a reply")
+        return _parsed(line)
+
+    async def close(self) -> None:
+        """End the program: first its input, then, if it stays, the program itself."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            await asyncio.wait_for(process.wait(), 5)
+        except TimeoutError:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+    async def _started(self) -> asyncio.subprocess.Process:
+        if self._process is None:
+            try:
+                self._process = await asyncio.create_subprocess_exec(
+                    *self._command,
+                    stdin=asyncio.subprocess.PIPE,
+                    stdout=asyncio.subprocess.PIPE,
+                    limit=_MOST_BYTES,
+                )
+            except OSError as error:
+                raise AgentUnreachable(f"{self._command[0]!r} cannot be run: {error}") from error
+        return self._process
+
+
+class HttpAgent:
+    """A service that is sent one JSON document a request and answers with one.
+
+    Args:
+        url: Where.
+        offline: Refuse every address that is not on this machine.
+        timeout_s: For one request.
+
+    Raises:
+        InvalidOption: No address of HTTP, or one that may not be reached.
+    """
+
+    def __init__(self, url: str, *, offline: bool = False, timeout_s: float = 120) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InvalidOption(f"{url!r} is no address of HTTP")
+        if parts.username or parts.password:
+            raise InvalidOption("an agent's address must not hold a user or a password")
+        if offline and parts.hostname not in _LOOPBACK:
+            raise InvalidOption(f"{parts.hostname!r} is not on this machine, and --offline is set")
+        self.name = f"{parts.hostname}{parts.path}"
+        self._url = url
+        self._timeout_s = timeout_s
+        self._opener = _opener(is_loopback=parts.hostname in _LOOPBACK)
+
+    async def reply(self, request: Request) -> Json:
+        """Post a document; see `AgentUnderTest.reply`."""
+        data = json.dumps(request.document).encode()
+        return _parsed(await asyncio.to_thread(self._post, data))
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def _post(self, data: bytes) -> bytes:
+        headers = {"content-type": "application/json"}
+        request = urllib.request.Request(self._url, data, headers)  # noqa: S310 - it was checked
+        try:
+            with self._opener.open(request, timeout=self._timeout_s) as response:
+                body: bytes = response.read(_MOST_BYTES + 1)
+        except urllib.error.HTTPError as error:
+            with error:
+                text = error.read(_SHOWN * 4).decode("utf-8", "replace")
+            told = f"{self.name} answered {error.code}"
+            if error.code >= 500 or error.code == 429:
+                raise AgentUnreachable(told) from error
+            raise AgentFailed(f"{told}: {_shown(text)}") from error
+        except (OSError, http.client.HTTPException) as error:
+            raise AgentUnreachable(f"{self.name} cannot be reached: {error!r}") from error
+        if len(body) > _MOST_BYTES:
+            raise AgentFailed(f"{self.name} answered more than {_MOST_BYTES:,} bytes")
+        return body
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect is an answer, so that nothing is sent where nobody said it should be."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _opener(*, is_loopback: bool) -> urllib.request.OpenerDirector:
+    """Return what posts; no proxy may take a local call off this machine."""
+    proxies = [urllib.request.ProxyHandler({})] if is_loopback else []
+    return urllib.request.build_opener(_NoRedirects, *proxies)
+
+
+def agent_named(name: str, *, offline: bool = False) -> Callable[[], AgentUnderTest]:
+    """Return what makes the agent of a run, by how users name it.
+
+    Args:
+        name: ``module:function``, ``file.py:function``, ``cmd:PROGRAM ARGUMENTS``, or an address
+            of HTTP.
+        offline: Refuse every address that is not on this machine.
+
+    Raises:
+        InvalidOption: It names none.
+    """
+    if name.startswith(("http://", "https://")):
+        HttpAgent(name, offline=offline)
+        return lambda: HttpAgent(name, offline=offline)
+    if name.startswith("cmd:"):
+        command = shlex.split(name.removeprefix("cmd:"))
+        if not command:
+            raise InvalidOption("cmd: names no program")
+        return lambda: CommandAgent(command)
+    function = function_named(name)
+    return lambda: FunctionAgent(function, name)
+
+
+def function_named(name: str) -> Callable[..., Any]:
+    """Return a function by ``module:function`` or ``file.py:function``.
+
+    Raises:
+        InvalidOption: It cannot be imported, or is no function.
+    """
+    module_name, mark, attribute = name.rpartition(":")
+    if not mark or not module_name or not attribute:
+        raise InvalidOption(
+            f"{name!r} names no agent; write module:function, cmd:PROGRAM, or an address of HTTP"
+        )
+    found: Any = _module(module_name)
+    for part in attribute.split("."):
+        found = getattr(found, part, None)
+    if not callable(found):
+        raise InvalidOption(f"{module_name!r} has no function {attribute!r}")
+    function: Callable[..., Any] = found
+    return function
+
+
+def _module(name: str) -> Any:
+    try:
+        if name.endswith(".py"):
+            return _module_of_file(Path(name))
+        with _importable(Path.cwd()):
+            return importlib.import_module(name)
+    except Exception as error:
+        raise InvalidOption(
+            f"{name!r} cannot be imported: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _module_of_file(path: Path) -> Any:
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location(f"_agent_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{os.fspath(path)} is no Python file")
+    module = module_from_spec(spec)
+    with _importable(path.resolve().parent):
+        spec.loader.exec_module(module)
+    return module
+
+
+@contextlib.contextmanager
+def _importable(folder: Path) -> Any:
+    """Let modules of a folder be imported meanwhile, as `python -m` does."""
+    text = os.fspath(folder)
+    is_new = text not in sys.path
+    if is_new:
+        sys.path.insert(0, text)
+    try:
+        yield
+    finally:
+        if is_new:
+            with contextlib.suppress(ValueError):
+                sys.path.remove(text)
+
+
+def _takes_tools(function: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return len(places) != 1 or any(p.kind is p.VAR_POSITIONAL for p in parameters)
+
+
+def _parsed(data: bytes) -> Json:
+    from tracedance_sdk.errors import InvalidJSON
+    from tracedance_sdk.trace import parse_json
+
+    try:
+        return parse_json(data, where="the agent's reply")
+    except InvalidJSON as error:
+        raise AgentFailed(str(error)) from error
+
+
+def _shown(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 3]}..."

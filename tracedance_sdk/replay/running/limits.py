@@ -1,0 +1,65 @@
+"""What ends a run of a rebuilt test, other than the conversation coming to its end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final, Literal, NamedTuple
+
+from tracedance_sdk.errors import InvalidOption
+
+Ended = Literal["customer", "terminal", "max_turns", "max_calls", "loop", "timeout", "agent_error"]
+
+ENDS: Final[dict[Ended, str]] = {
+    "customer": "the customer had nothing more to say",
+    "terminal": "the agent used a tool that ends the conversation",
+    "max_turns": "the agent took as many turns as allowed",
+    "max_calls": "the agent made as many calls as allowed",
+    "loop": "the agent made the same call again and again",
+    "timeout": "the run took longer than allowed",
+    "agent_error": "the agent failed",
+}
+"""How a run may end."""
+
+PROPER_ENDS: Final[frozenset[Ended]] = frozenset({"customer", "terminal"})
+
+
+class RunLimits(NamedTuple):
+    """How far one run may go.
+
+    Attributes:
+        max_turns: Turns of the agent.
+        max_calls: Calls of tools.
+        timeout_s: Seconds for the whole run.
+        same_calls: So many times the same call in a row is a loop.
+
+    Raises:
+        InvalidOption: A limit below 1; raised by `checked`.
+    """
+
+    max_turns: int = 50
+    max_calls: int = 200
+    timeout_s: float = 600
+    same_calls: int = 5
+
+    def checked(self) -> RunLimits:
+        """Return the limits, if they can be kept."""
+        for name, value in self._asdict().items():
+            if value <= 0:
+                raise InvalidOption(f"{name} is {value!r}; it must be above 0")
+        return self
+
+
+class Repetition:
+    """Counts how often in a row the same calls are made."""
+
+    def __init__(self) -> None:
+        self._last = ""
+        self._times: Counter[str] = Counter()
+
+    def again(self, key: str) -> int:
+        """Take note of a call and return how many times it was made in a row."""
+        if key != self._last:
+            self._times.clear()
+        self._last = key
+        self._times[key] += 1
+        return self._times[key]

@@ -1,0 +1,246 @@
+"""One run of one rebuilt test: the customer opens, the agent acts, the recordings answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from tracedance_sdk.errors import AgentFailed
+from tracedance_sdk.replay.answers import Answer, AnswerSession, Ladder, Stamp
+from tracedance_sdk.replay.people import Customer
+from tracedance_sdk.replay.rebuilt_test import RebuiltTest
+from tracedance_sdk.replay.running.agents import AgentUnderTest, Request
+from tracedance_sdk.replay.running.limits import PROPER_ENDS, Ended, Repetition, RunLimits
+from tracedance_sdk.replay.running.messages import told, turn_of_reply
+from tracedance_sdk.trace import (
+    Agent,
+    Call,
+    ErrorInfo,
+    Outcome,
+    Source,
+    Text,
+    ToolDefinition,
+    Trace,
+    Turn,
+    assess,
+    call_key,
+    plain,
+    random_trace_id,
+)
+
+COLLECTOR: Final = "tracedance_replay"
+
+
+class ReplayedRun(NamedTuple):
+    """What came of one run.
+
+    Attributes:
+        test: The test.
+        trial: Which repetition, from 0.
+        trace: Of the run; each call holds under ``answer`` where its answer came from.
+        answers: In the order of the calls.
+        ended: How the run ended.
+        problem: What failed, in one line; None where nothing did.
+    """
+
+    test: RebuiltTest
+    trial: int
+    trace: Trace
+    answers: tuple[Answer, ...]
+    ended: Ended
+    problem: str | None = None
+
+    @property
+    def stamps(self) -> Counter[Stamp]:
+        """How many answers came from where."""
+        return Counter(answer.stamp for answer in self.answers)
+
+    @property
+    def n_stale(self) -> int:
+        """Answers recorded in another state of their records."""
+        return sum(answer.stale for answer in self.answers)
+
+    @property
+    def fidelity(self) -> float:
+        """Share of the answers that a verdict may rest on, from 0 to 1; 1 without any call."""
+        if not self.answers:
+            return 1.0
+        return sum(answer.is_evidence for answer in self.answers) / len(self.answers)
+
+
+class _Over(Exception):
+    """The run is over."""
+
+    def __init__(self, ended: Ended, problem: str | None = None) -> None:
+        super().__init__(ended)
+        self.ended = ended
+        self.problem = problem
+
+
+async def run_test(
+    test: RebuiltTest,
+    agent: AgentUnderTest,
+    customer: Customer,
+    ladder: Ladder,
+    *,
+    limits: RunLimits | None = None,
+    trial: int = 0,
+) -> ReplayedRun:
+    """Run a test once.
+
+    What the agent raises ends the run as `agent_error`: it is an outcome, not an exception.
+
+    Args:
+        test: The test.
+        agent: Who is tested.
+        customer: Who speaks for the recorded person.
+        ladder: Where answers come from.
+        limits: How far the run may go.
+        trial: Which repetition, from 0.
+
+    Raises:
+        AgentUnreachable: The agent could not be asked, which says nothing of it.
+    """
+    run = _Run(_Cast(test, agent, customer), ladder.begin(), limits or RunLimits(), trial)
+    ended: Ended
+    problem: str | None = None
+    try:
+        async with asyncio.timeout(run.limits.timeout_s):
+            await run.go()
+        raise AssertionError("a run goes on until it is over")
+    except _Over as over:
+        ended, problem = over.ended, over.problem
+    except TimeoutError:
+        ended, problem = "timeout", f"not over after {run.limits.timeout_s:g} s"
+    finally:
+        await agent.close()
+    return ReplayedRun(test, trial, run.trace(ended, problem), tuple(run.answered), ended, problem)
+
+
+class _Cast(NamedTuple):
+    """Who plays which test."""
+
+    test: RebuiltTest
+    agent: AgentUnderTest
+    customer: Customer
+
+
+class _Run:
+    """The state of a run."""
+
+    def __init__(self, cast: _Cast, session: AnswerSession, limits: RunLimits, trial: int) -> None:
+        test = cast.test
+        self.limits = limits
+        self.answered = session.answers
+        self._test = test
+        self._agent = cast.agent
+        self._customer = cast.customer
+        self._session = session
+        self._trial = trial
+        self._tools: Sequence[ToolDefinition] = [tool.definition for tool in test.tools]
+        self._terminal = {tool.name for tool in test.tools if tool.effect == "terminal"}
+        self._turns: list[Turn] = []
+        self._n_agent_turns = 0
+        self._repetition = Repetition()
+
+    async def go(self) -> None:
+        """Go on until something raises `_Over`."""
+        self._say(self._test.opening)
+        while True:
+            turn = await self._agent_turn()
+            if turn.calls:
+                self._turns.append(self._answered(turn))
+                if any(call.name in self._terminal for call in turn.calls):
+                    raise _Over("terminal")
+                continue
+            self._turns.append(turn)
+            said = await self._customer.reply(self._turns)
+            if said is None:
+                raise _Over("customer")
+            self._say(said)
+
+    async def _agent_turn(self) -> Turn:
+        if self._n_agent_turns >= self.limits.max_turns:
+            raise _Over("max_turns")
+        self._n_agent_turns += 1
+        try:
+            messages, tools = told(self._turns, self._tools)
+            request = Request(messages, tools, self._test.id, self._trial)
+            return turn_of_reply(await self._agent.reply(request), len(self._turns))
+        except AgentFailed as error:
+            raise _Over("agent_error", str(error)) from error
+
+    def _answered(self, turn: Turn) -> Turn:
+        """Return a turn with its calls answered; an unfinished one is kept when a limit is met."""
+        calls: list[Call] = []
+        for call in turn.calls:
+            key = call_key(call.name, call.arguments)
+            why: Ended | None = None
+            if len(self.answered) >= self.limits.max_calls:
+                why = "max_calls"
+            elif self._repetition.again(key) >= self.limits.same_calls:
+                why = "loop"
+            if why is not None:
+                self._turns.append(turn.model_copy(update={"calls": tuple(calls)}))
+                raise _Over(why, f"at a call of {call.name!r:.60}")
+            answer = self._session.answer(call.name, call.arguments)
+            number = len(self.answered)
+            calls.append(
+                Call.model_validate(
+                    {
+                        **plain(call),
+                        "index": number - 1,
+                        "id": call.id or f"call_{number}",
+                        "arguments": call.arguments,
+                        "result": answer.result,
+                        "answer": answer_as_json(answer),
+                    }
+                )
+            )
+        return turn.model_copy(update={"calls": tuple(calls)})
+
+    def _say(self, text: str) -> None:
+        content = (Text(text=text),)
+        index = len(self._turns)
+        self._turns.append(Turn(index=index, role="user", origin="human", content=content))
+
+    def trace(self, ended: Ended, problem: str | None) -> Trace:
+        """Return the run so far as a trace."""
+        error = None if problem is None else ErrorInfo(type=ended, message=problem)
+        source = self._test.source
+        return assess(
+            Trace(
+                id=random_trace_id(),
+                group=source.group,
+                task_id=source.task_id,
+                agent=Agent(name=self._agent.name),
+                tools=tuple(self._tools),
+                turns=tuple(self._turns),
+                outcome=Outcome(ended=ended in PROPER_ENDS, error=error),
+                source=Source(collector=COLLECTOR, native_id=f"{self._test.id}/{self._trial}"),
+                metadata={
+                    "rebuilt_test": self._test.id,
+                    "replayed_trace": source.trace_id,
+                    "trial": self._trial,
+                    "ended": ended,
+                },
+            )
+        )
+
+
+def answer_as_json(answer: Answer) -> dict[str, Any]:
+    """Return where an answer came from, for the call that it answers."""
+    found: dict[str, Any] = {"stamp": answer.stamp}
+    if answer.origin is not None:
+        found["origin"] = answer.origin._asdict()
+    for name in ("stale", "write_history_differs", "n_disagreeing", "rule", "proof"):
+        if getattr(answer, name):
+            found[name] = getattr(answer, name)
+    for name in ("simulator", "miss"):
+        if getattr(answer, name):
+            found[name] = getattr(answer, name)
+    if answer.nearest:
+        found["nearest"] = [item._asdict() for item in answer.nearest]
+    return found
