@@ -177,7 +177,7 @@ def _named_lines(
         sides.append(lines)
     names = [set(lines) for lines in sides]
     ordered = sorted(names[0] & names[1], key=lambda name: (not is_spec(name.grader), *name))
-    only = tuple(sorted({name.grader for name in own - names[0] & names[1]}) for own in names)
+    only = tuple(sorted({name.grader for name in own - (names[0] & names[1])}) for own in names)
     return _NamedLines(
         {name: (sides[0][name], sides[1][name]) for name in ordered}, (only[0], only[1])
     )

@@ -171,8 +171,11 @@ def _of_runs(
         difference = stratified_difference(old, new, seed=seed, n_resamples=_DEALT, level=level)
     except NotEnoughData as error:
         return found._replace(too_few=str(error))
-    deals = math.prod(math.comb(len(a) + len(b), len(b)) for a, b in zip(old, new, strict=True))
-    return found._replace(difference=difference, least_p=max(1 / deals, 1 / (_DEALT + 1)))
+    pairs = list(zip(old, new, strict=True))
+    deals = math.prod(math.comb(len(a) + len(b), len(b)) for a, b in pairs)
+    # Of sides of equal size the opposite deal differs as much.
+    alike = 2 if all(len(a) == len(b) for a, b in pairs) else 1
+    return found._replace(difference=difference, least_p=max(alike / deals, 1 / (_DEALT + 1)))
 
 
 def _least_p(n_groups: int) -> float:
