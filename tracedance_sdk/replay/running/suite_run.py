@@ -1,0 +1,252 @@
+"""Run an agent through rebuilt tests, several at a time, and say what came of each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from tracedance_sdk.errors import AgentUnreachable, InvalidOption
+from tracedance_sdk.grading import ResultRow, Subject, Verdict
+from tracedance_sdk.replay.answers import CandidateOrder, Ladder, PureTool, Simulator
+from tracedance_sdk.replay.people import Customer
+from tracedance_sdk.replay.rebuilding import Suite
+from tracedance_sdk.replay.rebuilt_test import Person, RebuiltTest
+from tracedance_sdk.replay.running.agents import AgentUnderTest
+from tracedance_sdk.replay.running.limits import RunLimits
+from tracedance_sdk.replay.running.one_run import run_test
+from tracedance_sdk.replay.running.verdicts import Doubt, JudgedRun, RunGrader, judged
+
+RETRIES: Final = 2
+GRADER: Final = "replay"
+
+
+class SuiteSettings(NamedTuple):
+    """How tests are run.
+
+    Attributes:
+        trials: Runs of each test.
+        concurrency: Runs at a time.
+        limits: How far a run may go.
+        retries: Further tries where the agent could not be asked; what it did is never tried again.
+        allowed: What a verdict may rest on beside evidence.
+        min_fidelity: Share of a run's answers that must be evidence.
+        derives: Whether answers may be derived by proven rules.
+        order: Which of several conversations is borrowed from.
+        names_nearest: Whether a miss names the recorded calls that are most like it.
+    """
+
+    trials: int = 1
+    concurrency: int = 4
+    limits: RunLimits = RunLimits()
+    retries: int = RETRIES
+    allowed: Collection[Doubt] = ()
+    min_fidelity: float = 0.0
+    derives: bool = True
+    order: CandidateOrder = "recent"
+    names_nearest: bool = False
+
+
+class Players(NamedTuple):
+    """Who takes part.
+
+    Attributes:
+        agent: Makes the agent of a run.
+        customer: Makes the customer of a run.
+        grader: Says whether a run did what was asked; None says nothing.
+        pure: The tools that may be run, by name.
+        simulator: Makes up missing answers; None makes up nothing.
+    """
+
+    agent: Callable[[], AgentUnderTest]
+    customer: Callable[[Person], Customer]
+    grader: RunGrader | None = None
+    pure: Mapping[str, PureTool] = {}
+    simulator: Simulator | None = None
+
+
+class NotRun(NamedTuple):
+    """A run that could not be made.
+
+    Attributes:
+        test: The test.
+        trial: Which repetition.
+        reason: Why, in one line.
+    """
+
+    test: RebuiltTest
+    trial: int
+    reason: str
+
+
+async def run_suite(
+    suite: Suite, players: Players, settings: SuiteSettings | None = None
+) -> AsyncGenerator[JudgedRun | NotRun, None]:
+    """Run every test as often as wanted and yield what comes, in the order it comes.
+
+    Args:
+        suite: The tests.
+        players: Who takes part.
+        settings: How.
+
+    Raises:
+        InvalidOption: Settings that cannot be kept, or a tool to be run that is not pure.
+    """
+    how = settings or SuiteSettings()
+    if how.trials < 1 or how.concurrency < 1 or how.retries < 0:
+        raise InvalidOption("trials and concurrency begin at 1, retries at 0")
+    how.limits.checked()
+    for test in suite.tests:
+        _ladder(suite, test, players, how)
+    jobs = iter([(test, trial) for test in suite.tests for trial in range(how.trials)])
+    waiting: set[asyncio.Task[JudgedRun | NotRun]] = set()
+    try:
+        while True:
+            while len(waiting) < how.concurrency and (job := next(jobs, None)) is not None:
+                waiting.add(asyncio.create_task(_one(suite, players, how, *job)))
+            if not waiting:
+                return
+            done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                yield task.result()
+    finally:
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+
+def run_all(
+    suite: Suite,
+    players: Players,
+    settings: SuiteSettings | None = None,
+    *,
+    on_run: Callable[[JudgedRun | NotRun], None] | None = None,
+) -> list[JudgedRun | NotRun]:
+    """Do what `run_suite` does, outside any event loop.
+
+    Args:
+        suite: See `run_suite`.
+        players: See `run_suite`.
+        settings: See `run_suite`.
+        on_run: Called after each run, for showing progress.
+
+    Returns:
+        What came, in the order of the tests and trials.
+    """
+
+    async def work() -> list[JudgedRun | NotRun]:
+        found = []
+        async for item in run_suite(suite, players, settings):
+            found.append(item)
+            if on_run is not None:
+                on_run(item)
+        return found
+
+    order = {test.id: number for number, test in enumerate(suite.tests)}
+
+    def place(item: JudgedRun | NotRun) -> tuple[int, int]:
+        run = item.run if isinstance(item, JudgedRun) else item
+        return order[run.test.id], run.trial
+
+    return sorted(asyncio.run(work()), key=place)
+
+
+async def _one(
+    suite: Suite, players: Players, how: SuiteSettings, test: RebuiltTest, trial: int
+) -> JudgedRun | NotRun:
+    why = ""
+    for _ in range(how.retries + 1):
+        try:
+            run = await run_test(
+                test,
+                players.agent(),
+                players.customer(test.customer),
+                _ladder(suite, test, players, how),
+                limits=how.limits,
+                trial=trial,
+            )
+        except AgentUnreachable as error:
+            why = str(error)
+            continue
+        return await judged(run, players.grader, allowed=how.allowed, min_fidelity=how.min_fidelity)
+    return NotRun(test, trial, why)
+
+
+def _ladder(suite: Suite, test: RebuiltTest, players: Players, how: SuiteSettings) -> Ladder:
+    return suite.ladder(
+        test.id,
+        pure=players.pure,
+        derives=how.derives,
+        simulator=players.simulator,
+        order=how.order,
+        names_nearest=how.names_nearest,
+    )
+
+
+def rows_of_runs(found: Sequence[JudgedRun | NotRun]) -> Iterator[ResultRow]:
+    """Yield a row of a result set for each run.
+
+    Beside the usual fields a row has ``answers`` (how many came from where), ``stale``,
+    ``rests_on`` (what it rests on that is no evidence), ``fidelity``, ``ended`` and ``production``
+    (the recorded verdict).
+    """
+    for item in found:
+        if isinstance(item, NotRun):
+            yield ResultRow(
+                subject=Subject(instance_id=item.test.id),
+                sample=item.trial,
+                grader=GRADER,
+                group=item.test.source.group,
+                verdict=Verdict.ERROR,
+                raw_verdict=Verdict.ERROR,
+                missing_reason=item.reason,
+                **_own({"production": item.test.source.verdict}),
+            )
+            continue
+        yield _row(item)
+
+
+def _row(item: JudgedRun) -> ResultRow:
+    run = item.run
+    graded = item.verdict in (Verdict.PASS, Verdict.FAIL, Verdict.CRITICAL)
+    own = {
+        "answers": dict(sorted(run.stamps.items())),
+        "stale": run.n_stale,
+        "rests_on": list(item.doubts),
+        "fidelity": round(run.fidelity, 4),
+        "ended": run.ended,
+        "production": run.test.source.verdict,
+        "reason": item.reason,
+    }
+    return ResultRow(
+        subject=Subject(trace_id=run.trace.id, instance_id=run.test.id),
+        sample=run.trial,
+        grader=GRADER,
+        group=run.test.source.group,
+        model=run.trace.agent.name,
+        verdict=item.verdict,
+        raw_verdict=item.raw_verdict,
+        score=float(item.verdict is Verdict.PASS) if graded else None,
+        missing_reason=None if graded else item.reason or "not decided",
+        evidence=item.finding.evidence,
+        usage=item.finding.usage,
+        **_own(own),
+    )
+
+
+def _own(fields: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value is not None}
+
+
+def n_resting_on_simulated(found: Sequence[JudgedRun | NotRun]) -> tuple[int, int]:
+    """Return how many tests rest on an answer that was made up or missing, and how many were run.
+
+    A test with several trials counts once, and when any of them does.
+    """
+    ran: dict[str, bool] = {}
+    for item in found:
+        if isinstance(item, JudgedRun):
+            identity = item.run.test.id
+            doubtful = "simulated" in item.doubts or "failed" in item.doubts
+            ran[identity] = ran.get(identity, False) or doubtful
+    return sum(ran.values()), len(ran)
