@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from tests.replay.conversations import (
@@ -20,6 +22,7 @@ from tracedance_sdk.replay.answers import (
     Ladder,
     MissedCall,
     NearestSimulator,
+    Simulated,
     TemplateSimulator,
     nearest_calls,
 )
@@ -230,8 +233,29 @@ class Broken:
 
     name = "broken"
 
-    def simulate(self, call: MissedCall, shelf: Shelf) -> Result | None:
+    def simulate(self, call: MissedCall, shelf: Shelf) -> Simulated | None:
         raise RuntimeError("no")
+
+
+class Waiting:
+    """A simulator that is to be waited for."""
+
+    name = "waiting"
+
+    async def simulate(self, call: MissedCall, shelf: Shelf) -> Simulated | None:
+        if call.arguments == OTHER:
+            raise RuntimeError("no")
+        return Simulated(Result(ok=True, content="made up"))
+
+
+def test_a_simulator_may_be_waited_for() -> None:
+    found = session(conversation("a", "g"), simulator=Waiting())
+    answer = asyncio.run(found.answer_async("get_order", ORDER))
+    assert (answer.stamp, answer.result.content) == ("simulated", "made up")
+    assert asyncio.run(found.answer_async("get_order", OTHER)).stamp == "failed"
+    assert len(found.answers) == 2
+    with pytest.raises(InvalidOption, match="use answer_async"):
+        found.answer("get_order", ORDER)
 
 
 def test_a_simulator_that_fails_leaves_no_answer() -> None:

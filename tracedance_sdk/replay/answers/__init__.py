@@ -21,9 +21,12 @@ from tracedance_sdk.replay.answers.ladder import (
 from tracedance_sdk.replay.answers.simulators import (
     MissedCall,
     NearestSimulator,
+    Simulated,
     Simulator,
     TemplateSimulator,
+    good_examples,
     nearest_calls,
+    origin_of,
 )
 
 __all__ = [
@@ -40,8 +43,11 @@ __all__ = [
     "NearestSimulator",
     "Origin",
     "PureTool",
+    "Simulated",
     "Simulator",
     "Stamp",
     "TemplateSimulator",
+    "good_examples",
     "nearest_calls",
+    "origin_of",
 ]

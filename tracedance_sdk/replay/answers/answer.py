@@ -72,6 +72,7 @@ class Answer(NamedTuple):
         rule: The rule in words, for `derived`.
         proof: What speaks for the rule, in words.
         simulator: Its name, for `simulated`.
+        examples: Recordings that a simulator made its answer after.
         miss: Why no recording could be used, for everything but `same`, `other` and `pure`.
         nearest: Recorded calls that are much alike, where asked for.
     """
@@ -86,6 +87,7 @@ class Answer(NamedTuple):
     rule: str | None = None
     proof: str | None = None
     simulator: str | None = None
+    examples: tuple[Origin, ...] = ()
     miss: MissKind | None = None
     nearest: tuple[Nearest, ...] = ()
 

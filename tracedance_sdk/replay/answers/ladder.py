@@ -7,16 +7,22 @@ that writes is never carried out; a recorded confirmation is replayed, or one de
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
 
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.replay.answers.answer import Answer, MissKind, Origin
-from tracedance_sdk.replay.answers.simulators import MissedCall, Simulator, nearest_calls
+from tracedance_sdk.replay.answers.simulators import (
+    MissedCall,
+    Simulated,
+    Simulator,
+    nearest_calls,
+)
 from tracedance_sdk.replay.derivation import (
     KnownRecords,
     NotApplicable,
@@ -113,15 +119,55 @@ class AnswerSession:
         Args:
             name: Of the tool.
             arguments: As the agent gave them.
+
+        Raises:
+            InvalidOption: The simulator is one to be waited for; see `answer_async`.
         """
-        key = call_key(name, arguments)
-        self._asked[key] += 1
-        answer = self._look(key, name, arguments)
-        self._note(key, name, arguments, answer.result)
+        flow = self._flow(name, arguments)
+        try:
+            missed = next(flow)
+            made_up = self._simulated(missed)
+            if inspect.isawaitable(made_up):
+                close = getattr(made_up, "close", None)
+                if close is not None:
+                    close()
+                raise InvalidOption("this simulator is to be waited for; use answer_async")
+            flow.send(made_up)
+        except StopIteration as done:
+            return self._kept(done.value)
+        raise RuntimeError("a call is missed once at the most")
+
+    async def answer_async(self, name: str, arguments: Json) -> Answer:
+        """Do what `answer` does, with a simulator that may have to be waited for."""
+        flow = self._flow(name, arguments)
+        try:
+            missed = next(flow)
+            made_up = self._simulated(missed)
+            if inspect.isawaitable(made_up):
+                made_up = await self._waited_for(made_up)
+            flow.send(made_up)
+        except StopIteration as done:
+            return self._kept(done.value)
+        raise RuntimeError("a call is missed once at the most")
+
+    def _kept(self, answer: Answer) -> Answer:
         self.answers.append(answer)
         return answer
 
-    def _look(self, key: str, name: str, arguments: Json) -> Answer:
+    def _flow(self, name: str, arguments: Json) -> Generator[MissedCall, Simulated | None, Answer]:
+        """Find an answer; yield the call where a simulator is to be asked."""
+        key = call_key(name, arguments)
+        self._asked[key] += 1
+        found = self._look(key, name, arguments)
+        if not isinstance(found, Answer):
+            made_up = None
+            if self._ladder.simulator is not None:
+                made_up = yield MissedCall(name, arguments)
+            found = self._made_up(MissedCall(name, arguments), found, made_up)
+        self._note(key, name, arguments, found.result)
+        return found
+
+    def _look(self, key: str, name: str, arguments: Json) -> Answer | MissKind:
         recorded = self._recorded(key, arguments)
         if recorded is not None and not self._is_overwritten(name, arguments, recorded):
             return recorded
@@ -129,9 +175,7 @@ class AnswerSession:
             return self._run_pure(name, arguments)
         miss = self._miss(key, stale=recorded is not None)
         derived = self._derived(key, name, arguments)
-        if derived is not None:
-            return derived._replace(miss=miss)
-        return self._made_up(MissedCall(name, arguments), miss)
+        return miss if derived is None else derived._replace(miss=miss)
 
     def _is_overwritten(self, name: str, arguments: Json, recorded: Answer) -> bool:
         """Whether a read would show a record as it was before a write of this run."""
@@ -242,22 +286,36 @@ class AnswerSession:
             found = self._before.about(name, item.rule.fields, other_than=key)
         return UNKNOWN if found is None else found.value
 
-    def _made_up(self, call: MissedCall, miss: MissKind) -> Answer:
+    def _made_up(self, call: MissedCall, miss: MissKind, made_up: Simulated | None) -> Answer:
         ladder = self._ladder
         nearest = nearest_calls(call, ladder.shelf) if ladder.names_nearest else ()
-        if ladder.simulator is not None:
-            result = self._simulated(ladder.simulator, call)
-            if result is not None:
-                name = ladder.simulator.name
-                return Answer("simulated", result, simulator=name, miss=miss, nearest=nearest)
+        if made_up is not None and ladder.simulator is not None:
+            return Answer(
+                "simulated",
+                made_up.result,
+                simulator=ladder.simulator.name,
+                examples=made_up.examples,
+                miss=miss,
+                nearest=nearest,
+            )
         told = ErrorInfo(type=NOT_RECORDED, message=f"no recorded answer for {call.name}")
         return Answer("failed", Result(ok=False, error=told), miss=miss, nearest=nearest)
 
-    def _simulated(self, simulator: Simulator, call: MissedCall) -> Result | None:
+    def _simulated(self, call: MissedCall) -> Simulated | Awaitable[Simulated | None] | None:
+        simulator = self._ladder.simulator
+        if simulator is None:
+            return None
         try:
             return simulator.simulate(call, self._ladder.shelf)
         except Exception:  # noqa: BLE001 - foreign code: without an answer of its, there is none
             _log.warning("the simulator %r failed", simulator.name, exc_info=True)
+            return None
+
+    async def _waited_for(self, made_up: Awaitable[Simulated | None]) -> Simulated | None:
+        try:
+            return await made_up
+        except Exception:  # noqa: BLE001 - foreign code: without an answer of its, there is none
+            _log.warning("the simulator failed", exc_info=True)
             return None
 
     def _miss(self, key: str, *, stale: bool) -> MissKind:

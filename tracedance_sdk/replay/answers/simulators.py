@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
-from tracedance_sdk.replay.answers.answer import Nearest
+from tracedance_sdk.replay.answers.answer import Nearest, Origin
 from tracedance_sdk.replay.derivation import parsed
 from tracedance_sdk.replay.recordings import Borrowed, Shelf
 from tracedance_sdk.trace import Json, Result, same_json
@@ -22,6 +22,18 @@ class MissedCall(NamedTuple):
     arguments: Json
 
 
+class Simulated(NamedTuple):
+    """An answer that was made up.
+
+    Attributes:
+        result: The answer.
+        examples: The recordings that it was made after.
+    """
+
+    result: Result
+    examples: tuple[Origin, ...] = ()
+
+
 class Simulator(Protocol):
     """Makes up answers."""
 
@@ -29,8 +41,10 @@ class Simulator(Protocol):
     def name(self) -> str:
         """Its name in reports."""
 
-    def simulate(self, call: MissedCall, shelf: Shelf) -> Result | None:
-        """Return an answer, or None where it has none.
+    def simulate(
+        self, call: MissedCall, shelf: Shelf
+    ) -> Simulated | Awaitable[Simulated | None] | None:
+        """Return an answer, or None where it has none; sync or async.
 
         Args:
             call: What is asked.
@@ -43,10 +57,13 @@ class NearestSimulator:
 
     name: Final = "nearest"
 
-    def simulate(self, call: MissedCall, shelf: Shelf) -> Result | None:
+    def simulate(self, call: MissedCall, shelf: Shelf) -> Simulated | None:
         """Return that answer; None where the tool was never recorded."""
         ranked = _ranked(call, shelf)
-        return ranked[0][1].recording.result if ranked else None
+        if not ranked:
+            return None
+        item = ranked[0][1]
+        return Simulated(item.recording.result, (origin_of(item),))
 
 
 class TemplateSimulator:
@@ -58,17 +75,18 @@ class TemplateSimulator:
 
     name: Final = "template"
 
-    def simulate(self, call: MissedCall, shelf: Shelf) -> Result | None:
+    def simulate(self, call: MissedCall, shelf: Shelf) -> Simulated | None:
         """Return such an answer; None where no call of the tool succeeded in a recording."""
-        ranked = [item for _, item in _ranked(call, shelf) if item.recording.result.ok is not False]
-        if not ranked:
+        item = next(iter(good_examples(call, shelf, 1)), None)
+        if item is None:
             return None
-        recording = ranked[0].recording
+        recording = item.recording
         answer = parsed(recording.result)
         given = call.arguments if isinstance(call.arguments, dict) else {}
         before = recording.arguments if isinstance(recording.arguments, dict) else {}
         value = _refilled(answer.value, given, before)
-        return recording.result.model_copy(update={"content": answer.style.write(value)})
+        result = recording.result.model_copy(update={"content": answer.style.write(value)})
+        return Simulated(result, (origin_of(item),))
 
 
 def nearest_calls(call: MissedCall, shelf: Shelf, number: int = N_NEAREST) -> tuple[Nearest, ...]:
@@ -81,6 +99,18 @@ def nearest_calls(call: MissedCall, shelf: Shelf, number: int = N_NEAREST) -> tu
         near = Nearest(conversation.id, recording.arguments, differing)
         found.setdefault(recording.key, near)
     return tuple(found.values())
+
+
+def good_examples(call: MissedCall, shelf: Shelf, number: int) -> list[Borrowed]:
+    """Return recordings of the same tool that did not fail, the most like the call first."""
+    good = (item for _, item in _ranked(call, shelf) if item.recording.result.ok is not False)
+    return list(islice(good, number))
+
+
+def origin_of(item: Borrowed) -> Origin:
+    """Return where a recording lies."""
+    conversation, recording = item
+    return Origin(conversation.id, recording.turn, recording.ordinal, recording.n_writes)
 
 
 def _ranked(call: MissedCall, shelf: Shelf) -> list[tuple[int, Borrowed]]:

@@ -151,7 +151,7 @@ class _Run:
         while True:
             turn = await self._agent_turn()
             if turn.calls:
-                self._turns.append(self._answered(turn))
+                self._turns.append(await self._answered(turn))
                 if any(call.name in self._terminal for call in turn.calls):
                     raise _Over("terminal")
                 continue
@@ -172,7 +172,7 @@ class _Run:
         except AgentFailed as error:
             raise _Over("agent_error", str(error)) from error
 
-    def _answered(self, turn: Turn) -> Turn:
+    async def _answered(self, turn: Turn) -> Turn:
         """Return a turn with its calls answered; an unfinished one is kept when a limit is met."""
         calls: list[Call] = []
         for call in turn.calls:
@@ -185,7 +185,7 @@ class _Run:
             if why is not None:
                 self._turns.append(turn.model_copy(update={"calls": tuple(calls)}))
                 raise _Over(why, f"at a call of {call.name!r:.60}")
-            answer = self._session.answer(call.name, call.arguments)
+            answer = await self._session.answer_async(call.name, call.arguments)
             number = len(self.answered)
             calls.append(
                 Call.model_validate(
@@ -241,6 +241,8 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
     for name in ("simulator", "miss"):
         if getattr(answer, name):
             found[name] = getattr(answer, name)
+    if answer.examples:
+        found["examples"] = [item._asdict() for item in answer.examples]
     if answer.nearest:
         found["nearest"] = [item._asdict() for item in answer.nearest]
     return found
