@@ -118,6 +118,12 @@ def test_items_said_twice_count_once() -> None:
     doubled = clustered_coefficient(lambda kept: kappa([at % 24 for at in kept]), [*range(24)] * 2)
     assert doubled.value == pytest.approx(once.value)
     assert doubled.n == 24
+    quicker = clustered_coefficient(
+        lambda kept: kappa([at % 24 for at in kept]),
+        [*range(24)] * 2,
+        without=lambda out: kappa([at % 24 for at in range(48) if at not in out]).value,
+    )
+    assert quicker == doubled
     naive = kappa([*range(24), *range(24)])
     assert doubled.interval.half_width > 1.2 * naive.interval.half_width
 

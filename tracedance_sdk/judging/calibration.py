@@ -17,11 +17,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from tracedance_sdk.errors import (
     InvalidJSON,
     InvalidOption,
+    NotEnoughData,
     UnknownFormat,
     UnreadableFile,
     UnsupportedVersion,
 )
 from tracedance_sdk.grading import Calibration
+from tracedance_sdk.judging.coefficients import kappa_value
 from tracedance_sdk.judging.judged_rows import MOST, KnownJudge
 from tracedance_sdk.judging.measures import Measure
 from tracedance_sdk.judging.ratings import Consensus
@@ -127,10 +129,10 @@ class JudgeCalibration(BaseModel):
     @property
     def kappa(self) -> float | None:
         """Cohen's kappa of the confusion matrix; None when it is not defined."""
-        tp, fp, fn, tn = self.confusion.confusion
-        n = self.n_pairs
-        expected = (tp + fp) * (tp + fn) + (fn + tn) * (fp + tn)
-        return None if expected == n * n else (n * (tp + tn) - expected) / (n * n - expected)
+        try:
+            return kappa_value(self.confusion.confusion)
+        except NotEnoughData:
+            return None
 
     @property
     def shortfall(self) -> str | None:

@@ -7,12 +7,19 @@ are then over clusters.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import combinations
 from typing import Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
 from tracedance_sdk.errors import NotEnoughData
+from tracedance_sdk.judging.coefficients import (
+    ScoreSums,
+    alpha_value,
+    kappa_value,
+    whole_without,
+)
 from tracedance_sdk.judging.judged_rows import MOST
 from tracedance_sdk.judging.labels import ItemKey
 from tracedance_sdk.judging.ratings import HumanRating, RatedPair
@@ -148,18 +155,22 @@ def pass_measures(
         human: The same by people.
         clusters: What each item belongs to.
     """
+    pairs = list(zip(judge, human, strict=True))
+    whole = confusion(judge, human)
 
-    def coefficient(of: Callable[[list[bool], list[bool]], Estimate]) -> Measure:
-        def kept(places: Sequence[int]) -> Estimate:
-            return of([judge[at] for at in places], [human[at] for at in places])
+    def coefficient(of: Callable[[], Estimate], value: Callable[[Confusion], float]) -> Measure:
+        def without(places: AbstractSet[int]) -> float:
+            return value(whole_without(whole, [pairs[at] for at in places]))
 
-        return measured(lambda: clustered_coefficient(kept, clusters), n=len(judge))
+        return measured(
+            lambda: clustered_coefficient(lambda _: of(), clusters, without=without), n=len(pairs)
+        )
 
-    same = [a == b for a, b in zip(judge, human, strict=True)]
+    same = [a == b for a, b in pairs]
     return {
         "agreement": share(same, clusters),
-        "kappa": coefficient(lambda a, b: confusion(a, b).kappa()),
-        "alpha": coefficient(lambda a, b: krippendorff_alpha(list(zip(a, b, strict=True)))),
+        "kappa": coefficient(whole.kappa, kappa_value),
+        "alpha": coefficient(lambda: krippendorff_alpha(pairs), alpha_value),
         "precision": _share_where(judge, same, clusters, "passes by the judge"),
         "recall": _share_where(human, same, clusters, "passes by people"),
         "specificity": _share_where([not a for a in human], same, clusters, "fails by people"),
@@ -190,27 +201,37 @@ def _score_measures(scored: Sequence[tuple[float, float, Hashable]]) -> dict[str
     if not scored:
         why = "no item has scores on both sides"
         return {name: Measure(why=why) for name in _OF_SCORES}
-    n = len(scored)
     judge, human = [item[0] for item in scored], [item[1] for item in scored]
     clusters = [item[2] for item in scored]
+    n = len(scored)
 
-    def coefficient(of: Callable[[list[float], list[float]], Estimate | Correlation]) -> Measure:
+    def correlation(of: Callable[[list[float], list[float]], Correlation]) -> Measure:
         def kept(places: Sequence[int]) -> Estimate:
             found = of([judge[at] for at in places], [human[at] for at in places])
             return Estimate(found.value, found.interval, found.n)
 
         return measured(lambda: clustered_coefficient(kept, clusters), n=n)
 
-    def alpha(a: list[float], b: list[float]) -> Estimate:
-        rounded = [(round(x, 2), round(y, 2)) for x, y in zip(a, b, strict=True)]
-        return krippendorff_alpha(rounded, scale="interval")
-
     return {
-        "spearman": coefficient(spearman),
-        "kendall": coefficient(kendall),
-        "alpha_scores": coefficient(alpha),
+        "spearman": correlation(spearman),
+        "kendall": correlation(kendall),
+        "alpha_scores": measured(lambda: _alpha_of_scores(judge, human, clusters), n=n),
         "leniency": measured(lambda: paired_difference(human, judge, clusters=clusters), n=n),
     }
+
+
+def _alpha_of_scores(judge: list[float], human: list[float], clusters: list[Hashable]) -> Estimate:
+    # Means of thirds are as many different numbers as alpha takes.
+    pairs = [(round(a, 2), round(b, 2)) for a, b in zip(judge, human, strict=True)]
+    whole = ScoreSums.of(pairs)
+
+    def without(places: AbstractSet[int]) -> float:
+        return whole.less(ScoreSums.of([pairs[at] for at in places])).alpha()
+
+    def of(_: object) -> Estimate:
+        return krippendorff_alpha(pairs, scale="interval")
+
+    return clustered_coefficient(of, clusters, without=without)
 
 
 def _curve(pairs: Sequence[RatedPair]) -> ReliabilityCurve | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Set as AbstractSet
 
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.statistics.checking import check_enough, check_share
@@ -15,6 +16,7 @@ def clustered_coefficient(
     coefficient: Callable[[Sequence[int]], Estimate],
     clusters: Sequence[Hashable],
     *,
+    without: Callable[[AbstractSet[int]], float] | None = None,
     level: float = 0.95,
 ) -> Estimate:
     """Return a coefficient in [-1, 1], such as kappa, with an interval over clusters of items.
@@ -27,6 +29,8 @@ def clustered_coefficient(
         coefficient: Takes the places of the items that are kept, in order, and returns the
             coefficient of those.
         clusters: For each item what it belongs to, such as its task.
+        without: Takes the places of one cluster and returns the coefficient of all other items,
+            where that can be had faster; by default `coefficient` computes it.
         level: Confidence level in (0, 1); the coefficient's own should be the same.
 
     Returns:
@@ -61,6 +65,8 @@ def clustered_coefficient(
         return whole
     left = [
         coefficient([at for at in range(len(clusters)) if at not in out]).value
+        if without is None
+        else without(out)
         for out in members.values()
     ]
     mean = math.fsum(left) / n
