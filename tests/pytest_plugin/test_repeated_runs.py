@@ -472,6 +472,22 @@ def test_agent(capsys, caplog):
     pytester.runpytest("-W", "error").assert_outcomes(passed=1)
 
 
+def test_the_output_of_many_runs_is_bounded(pytester: pytest.Pytester, write: Write) -> None:
+    write(
+        """
+@pytest.mark.tracedance(runs=40, min_pass_rate=0.5)
+def test_agent():
+    number = next(numbers)
+    print("this is", number)
+    assert number > 20
+"""
+    )
+    result = pytester.runpytest("-rP")
+    result.assert_outcomes(passed=1)
+    assert said(result, "this is") == [f"this is {number}" for number in range(1, 11)]
+    assert len(said(result, "run ")) == 20
+
+
 def test_async_tests_run_several_times(pytester: pytest.Pytester, write: Write) -> None:
     write(
         """
@@ -513,6 +529,7 @@ def put(number: int) -> int:
     shelf["last"] = number
     return number
 
+@pytest.mark.xdist_group("shops")
 @pytest.mark.parametrize("shop", ["north", "south"])
 @pytest.mark.tracedance(runs=4, min_pass_rate=0.75, group="shops")
 def test_put(tracedance_recorder, shop, offset=iter([1, 9, 9, 9] * 9).__next__):
@@ -522,7 +539,9 @@ def test_put(tracedance_recorder, shop, offset=iter([1, 9, 9, 9] * 9).__next__):
 """
 
 
-@pytest.mark.parametrize("options", [["-n0"], ["-n3"]], ids=["one-process", "xdist"])
+@pytest.mark.parametrize(
+    "options", [["-n0"], ["-n3", "--dist=loadgroup"]], ids=["one-process", "xdist"]
+)
 def test_every_run_is_a_row_with_its_sample_and_every_test_one_outcome(
     pytester: pytest.Pytester,
     write: Write,

@@ -7,10 +7,13 @@
             agent.run("Refund order 7")
         assert_passes(recorder.trace, "tasks/refund.yaml")
 
+``@pytest.mark.tracedance(runs=10, min_pass_rate=0.8)`` runs a test several times.
+
 Options: ``--tracedance-keep`` (whose traces stay: ``failed``, ``all``, ``none``),
 ``--tracedance-dir`` (where; also the ini option ``tracedance_dir``), ``--tracedance-out`` (a
-folder for one result set of the whole run, with pytest-xdist too). The ini option
-``tracedance_retention`` says how many runs' traces stay.
+folder for one result set of the whole run, with pytest-xdist too), ``--tracedance-max-cost`` (in
+US dollars, of the whole run). The ini option ``tracedance_retention`` says how many runs' traces
+stay.
 
 A run that uses none of this imports nothing but the standard library.
 """

@@ -9,6 +9,7 @@ from typing import Any, Final
 import pytest
 
 from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.pytest_plugin.attempts import ATTEMPT
 from tracedance_sdk.pytest_plugin.cost_ledger import CostLedger
 from tracedance_sdk.pytest_plugin.run_reports import ERROR, mark, marked
 from tracedance_sdk.pytest_plugin.run_rules import (
@@ -112,7 +113,8 @@ class RepeatHooks:
             report.longrepr = headline = f"not run: {error}"
             report.outcome = "failed"  # a test that is expected to fail has not failed
             vars(report).pop("wasxfail", None)
-            mark(report, outcome="inconclusive", passed=0, n=0, headline=headline, why=str(error))
+            told = {"outcome": "inconclusive", "passed": 0, "n": 0, "headline": headline}
+            mark(report, name=item.stash[ATTEMPT].node_id, why=str(error), **told)
         elif call.when == "call" and ERROR in item.stash:
             item.stash[ERROR] = error
         return report
@@ -121,7 +123,7 @@ class RepeatHooks:
         """Take in what a test's runs came to."""
         told = marked(report)
         if told is not None and not self._is_worker:
-            self._told[report.nodeid] = told
+            self._told[told.pop("name")] = told
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(
@@ -154,7 +156,7 @@ class RepeatHooks:
             self._ledger.forget()
 
     def outcomes(self) -> list[dict[str, Any]]:
-        """Return what the runs of each test came to, by node id."""
+        """Return what the runs of each test came to, sorted by the tests' names."""
         return [{"instance_id": name, **self._told[name]} for name in sorted(self._told)]
 
     def summary(self) -> Iterator[str]:

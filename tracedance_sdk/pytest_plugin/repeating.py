@@ -25,7 +25,14 @@ from tracedance_sdk.errors import (
 )
 from tracedance_sdk.pytest_plugin.attempts import ATTEMPT, NEWS
 from tracedance_sdk.pytest_plugin.deciding import Decision, RunOutcome, counted, decide
-from tracedance_sdk.pytest_plugin.run_reports import ERROR, TITLE, Run, marked, reports_of
+from tracedance_sdk.pytest_plugin.run_reports import (
+    ERROR,
+    MOST_OUTPUTS,
+    TITLE,
+    Run,
+    marked,
+    reports_of,
+)
 from tracedance_sdk.pytest_plugin.run_rules import RunRule
 from tracedance_sdk.pytest_plugin.undecided import Undecided
 
@@ -105,16 +112,25 @@ class Repetition:
         if (told := marked(setup)) is not None:
             stopped = told["why"]
         else:
-            self._runs.append(Run(self._outcome(call), setup, call, self._kept()))
+            self._add(Run(self._outcome(call), setup, call, self._kept()))
             if _is_the_tests_own(self._item.stash[ERROR]):
                 stopped = "no further run could be judged either"
             if self._item.session.shouldstop or self._item.session.shouldfail:
                 stopped = "stopped with the test run"
         decision = self._decision(stopped)
-        return None if decision is None else reports_of(decision, self._runs)
+        return None if decision is None else reports_of(decision, self._runs, name=self._name())
 
     def _decision(self, stopped: str | None) -> Decision | None:
         return decide(self._rule, [run.outcome for run in self._runs], stopped=stopped)
+
+    def _add(self, run: Run) -> None:
+        if sum(each.outcome == run.outcome for each in self._runs) >= MOST_OUTPUTS:
+            run.telling.sections = []  # nobody will be shown them
+        self._runs.append(run)
+
+    def _name(self) -> str:
+        attempt = self._item.stash.get(ATTEMPT, None)
+        return self._item.nodeid if attempt is None else attempt.node_id
 
     def _outcome(self, call: pytest.TestReport | None) -> RunOutcome:
         if call is None:

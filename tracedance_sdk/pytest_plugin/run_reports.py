@@ -25,8 +25,10 @@ ERROR: Final = pytest.StashKey[BaseException | None]()
 
 TITLE: Final = "tracedance runs"
 
+MOST_OUTPUTS: Final = 10
+"""Runs whose output is shown, those that did not pass before others."""
+
 _MOST_SHOWN: Final = 40
-_MOST_OUTPUTS: Final = 10
 _WIDTH: Final = 160
 
 
@@ -72,7 +74,7 @@ def marked(report: object) -> dict[str, Any] | None:
     return None if text is None else dict(json.loads(text))
 
 
-def reports_of(decision: Decision, runs: Sequence[Run]) -> list[pytest.TestReport]:
+def reports_of(decision: Decision, runs: Sequence[Run], *, name: str) -> list[pytest.TestReport]:
     """Return the setup's and the call's report for a whole test; one alone when inconclusive.
 
     The longest text is the first failing run's, whole; the others get a line each.
@@ -80,6 +82,7 @@ def reports_of(decision: Decision, runs: Sequence[Run]) -> list[pytest.TestRepor
     Args:
         decision: What the runs came to.
         runs: All of them, at least one.
+        name: The test's, as result sets name it.
     """
     setup = copy.copy(runs[-1].setup)
     _span(setup, [run.setup for run in runs])
@@ -87,6 +90,7 @@ def reports_of(decision: Decision, runs: Sequence[Run]) -> list[pytest.TestRepor
     lines = [decision.headline, *decision.details, *_lines(runs)]
     outputs = list(_outputs(runs))
     told = {
+        "name": name,
         "outcome": decision.outcome,
         "passed": sum(run.outcome == "passed" for run in runs),
         "n": len(runs),
@@ -168,7 +172,7 @@ def _ranges(numbers: Iterable[int]) -> str:
 def _outputs(runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
     """Yield what the runs printed and logged, of those that did not pass first."""
     numbered = sorted(enumerate(runs, 1), key=lambda pair: pair[1].outcome == "passed")
-    for number, run in sorted(numbered[:_MOST_OUTPUTS], key=lambda pair: pair[0]):
+    for number, run in sorted(numbered[:MOST_OUTPUTS], key=lambda pair: pair[0]):
         for title, content in run.telling.sections:
             if title != "tracedance":
                 yield (f"{title} (run {number})", content)
