@@ -43,6 +43,7 @@ Options:
 
 Verbs:
   compact    Merge a store's small files and clear away old ones.
+  compare    Say whether a second result set is better or worse.
   demo       Record four runs of a demo task and grade them.
   evaluate   Grade traces against tasks.
   export     Write traces in other people's formats.

@@ -33,6 +33,8 @@ _MOST_CHANGES: Final = 10
 _MOST_LEFT_OUT: Final = 30
 _MOST_BESIDE: Final = 50
 _MOST_REASON: Final = 160
+_LEAST_NAME: Final = 24
+_LEAST_VERDICT: Final = 20
 
 
 class Compared(NamedTuple):
@@ -106,8 +108,9 @@ def _print_table(
     console: ReportConsole, titles: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> None:
     numbers = [place for place in COMPARED_NUMBERS if place < len(titles)]
-    if fit_columns(console, titles, rows, numbers=numbers, least={8: 20}):
-        print_columns(console, titles, rows, numbers=numbers, least={8: 20})
+    least = {0: _LEAST_NAME, len(COMPARED_TITLES) - 1: _LEAST_VERDICT}
+    if fit_columns(console, titles, rows, numbers=numbers, least=least):
+        print_columns(console, titles, rows, numbers=numbers, least=least)
     else:
         print_records(console, titles, rows)
 

@@ -1,0 +1,186 @@
+"""`tracedance compare`: sets of real runs, its exit codes, and every wrong use in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from inline_snapshot import snapshot
+
+from tests.cli.conftest import Tracedance
+from tracedance_sdk.demo import record_run, task_text
+from tracedance_sdk.formats import save_trace
+from tracedance_sdk.grading import ResultRow, ResultSetWriter, Subject, Verdict
+
+HOSTILE = "\x1b[2Jgone\u202e"
+OLD = {f"task-{n}": "pp" for n in range(8)}
+NEW = {**{f"task-{n}": "ff" for n in range(7)}, "task-7": "pp"}
+
+
+@pytest.fixture
+def sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tracedance: Tracedance) -> Path:
+    """Stand in a folder with old/ and new/: result sets of an agent before and after a change."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "110")
+    (tmp_path / "task.yaml").write_text(task_text(), encoding="utf-8")
+    runs = {"p": record_run("efficient"), "f": record_run("inefficient")}
+    for name, outcomes in (("old", OLD), ("new", NEW)):
+        folder = tmp_path / f"runs-{name}"
+        folder.mkdir()
+        for task, letters in outcomes.items():
+            for number, letter in enumerate(letters):
+                trace = runs[letter].model_copy(
+                    update={"task_id": task, "id": f"{name}-{task}-{number}"}
+                )
+                save_trace(trace, folder / f"{name}-{number}-{task}.json")
+        tracedance("evaluate", folder, "--spec", "task.yaml", "--out", name)
+    return tmp_path
+
+
+def written(folder: Path, outcomes: str, *, grader: str = "spec:t", name: str = "t") -> Path:
+    with ResultSetWriter(folder, manifest={"command": "next-turn"}) as writer:
+        for number, letter in enumerate(outcomes):
+            verdict = {"p": Verdict.PASS, "f": Verdict.FAIL, "i": Verdict.INCONCLUSIVE}[letter]
+            subject = Subject(trace_id=f"{name}{number}")
+            evidence = ({"verdict": "fail", "reason": HOSTILE},)
+            writer.add(
+                ResultRow(subject=subject, grader=grader, verdict=verdict, evidence=evidence)
+            )
+    return folder
+
+
+def test_a_changed_agent_that_is_worse_ends_with_1(sets: Path, tracedance: Tracedance) -> None:
+    ran = tracedance("compare", "old", "new")
+    assert (ran.code, ran.err) == (1, "")
+    assert ran.out == snapshot("""\
+A  old (evaluate, 16 rows)
+B  new (evaluate, 16 rows)
+paired by task
+
+Grader                        n        A       B  B - A  95 % interval      p  p corr.  Verdict
+spec:revenue-email pass rate  8  100.0 %  12.5 %  -87.5  -98.5 to -4.2  0.016    0.016  worse
+spec:revenue-email pass rate: the sample is 8 pairs (16 and 16 runs)
+
+7 subjects changed: 7 worse, 0 better
+       Subject    A    B  Why
+worse  task-0   2/2  0/2  acceptable inputs: action 2 (select_range...:Z100'}; acceptable: {'range': 'B4:B11'}
+worse  task-1   2/2  0/2  acceptable inputs: action 2 (select_range...:Z100'}; acceptable: {'range': 'B4:B11'}
+worse  task-2   2/2  0/2  acceptable inputs: action 2 (select_range...:Z100'}; acceptable: {'range': 'B4:B11'}
+worse  task-3   2/2  0/2  acceptable inputs: action 2 (select_range...:Z100'}; acceptable: {'range': 'B4:B11'}
+worse  task-4   2/2  0/2  acceptable inputs: action 2 (select_range...:Z100'}; acceptable: {'range': 'B4:B11'}
+worse  task-5   2/2  0/2  acceptable inputs: action 2 (select_range...:Z100'}; acceptable: {'range': 'B4:B11'}
+worse  task-6   2/2  0/2  acceptable inputs: action 2 (select_range...:Z100'}; acceptable: {'range': 'B4:B11'}
+
+B is worse than A
+""")
+
+
+def test_the_same_set_twice_ends_with_0(sets: Path, tracedance: Tracedance) -> None:
+    ran = tracedance("compare", "new", "new")
+    assert (ran.code, ran.err) == (0, "")
+    assert "note: both sets have the same rows" in ran.out
+    assert ran.out.endswith("\nno difference shown\n")
+
+
+def test_the_other_way_round_it_is_better_and_all_is_there_as_json(
+    sets: Path, tracedance: Tracedance
+) -> None:
+    ran = tracedance("compare", "new", "old", "--json", "--by", "group")
+    document = json.loads(ran.out)
+    assert ran.code == document["exit_code"] == 0
+    assert (document["format"], document["version"]) == ("tracedance.comparison", 1)
+    assert (document["verdict"], document["paired_by"]) == ("better", "task")
+    (line,) = document["lines"]
+    assert (line["a"], line["b"], line["pairs"], line["runs"]) == (0.125, 1.0, 8, [16, 16])
+    assert line["p"] == line["p_corrected"] == 2 * 2**-7
+    assert len(document["beside"]) == 8
+    assert document["n_changes"] == {"better": 7, "worse": 0}
+
+
+def test_too_few_pairs_end_with_3(tmp_path: Path, tracedance: Tracedance) -> None:
+    old, new = written(tmp_path / "a", "ppp"), written(tmp_path / "b", "fff")
+    ran = tracedance("compare", old, new)
+    assert (ran.code, ran.err) == (3, "")
+    assert "3 pairs cannot give a p value below 0.25, and alpha is 0.05" in ran.out
+    assert ran.out.endswith("\nnot enough data\n")
+
+
+def test_a_margin_asks_another_question(tmp_path: Path, tracedance: Tracedance) -> None:
+    old, new = written(tmp_path / "a", "p" * 80), written(tmp_path / "b", "p" * 78 + "ff")
+    ran = tracedance("compare", old, new, "--margin", "0.1")
+    assert ran.code == 0
+    assert ran.out.endswith("\nB is not worse than A by more than 0.1\n")
+    assert "90 % interval" in ran.out
+    tight = tracedance("compare", old, new, "--margin", "0.01")
+    assert tight.code == 3
+    assert tight.out.endswith("\nnot shown whether B is worse than A by more than 0.01\n")
+
+
+def test_what_is_left_out_comes_first_and_can_be_made_to_count(
+    tmp_path: Path, tracedance: Tracedance
+) -> None:
+    old, new = written(tmp_path / "a", "p" * 9), written(tmp_path / "b", "p" * 7 + "ii")
+    ran = tracedance("compare", old, new)
+    assert ran.code == 0
+    assert ran.out.index("inconclusive (rows)") < ran.out.index("95 % interval")
+    strict = tracedance("compare", old, new, "--fail-on-missing")
+    assert strict.code == 3
+    assert strict.out.endswith("something was left out, and --fail-on-missing is given\n")
+    assert (
+        json.loads(tracedance("compare", old, new, "--fail-on-missing", "--json").out)["exit_code"]
+        == 3
+    )
+
+
+def test_changed_subjects_are_bounded_unless_all_are_wanted_and_nothing_in_them_is_obeyed(
+    tmp_path: Path, tracedance: Tracedance
+) -> None:
+    old = written(tmp_path / "a", "p" * 30, name=HOSTILE)
+    new = written(tmp_path / "b", "f" * 30, name=HOSTILE)
+    ran = tracedance("compare", old, new)
+    assert ran.out.count("\nworse  ") == 10
+    assert "and 20 more subjects; --all lists them" in ran.out
+    every = tracedance("compare", old, new, "--all")
+    assert every.out.count("\nworse  ") == 30
+    assert not {"\x1b", "\u202e"} & {*ran.out, *every.out}
+
+
+@pytest.mark.parametrize("width", ["40", "80"])
+def test_narrow_terminals_get_blocks(
+    sets: Path, tracedance: Tracedance, monkeypatch: pytest.MonkeyPatch, width: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    ran = tracedance("compare", "old", "new")
+    assert ran.code == 1
+    assert "worse" in ran.out
+    assert max(map(len, ran.out.splitlines())) <= int(width)
+
+
+WRONG = {
+    "no folder": (("nowhere", "old"), "'nowhere' is not a folder with a result set"),
+    "no result set": (("runs-old", "old"), "holds no manifest.json: no result set"),
+    "one set": (("old",), "Missing argument 'B'"),
+    "alpha": (("old", "new", "--alpha", "0.7"), "0.7 is not in the range 0<x<0.5"),
+    "margin": (("old", "new", "--margin", "5"), "5.0 is not in the range 0<x<1"),
+    "grader": (("old", "new", "--grader", "judge:*"), "set A has no rows of a grader like judge:*"),
+    "model": (("old", "new", "--model-a", "gpt"), "set A has no rows of model 'gpt'; it has"),
+    "rule": (("old", "new", "--pair-by", "trace"), "no subject is in both sets, by trace"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_use_is_one_line(sets: Path, tracedance: Tracedance, name: str) -> None:
+    arguments, text = WRONG[name]
+    ran = tracedance("compare", *arguments)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert text in ran.err
+
+
+def test_other_criteria_are_noted(sets: Path, tracedance: Tracedance) -> None:
+    other = task_text().replace("John", "Joan")
+    (sets / "task.yaml").write_text(other, encoding="utf-8")
+    tracedance("evaluate", "runs-old", "--spec", "task.yaml", "--out", "other")
+    ran = tracedance("compare", "old", "other")
+    assert "note: the criteria of spec:revenue-email are others in B" in ran.out
+    assert "paired by trace" in ran.out
