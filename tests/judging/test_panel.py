@@ -35,7 +35,7 @@ from tracedance_sdk.judging import (
     run_panels,
 )
 from tracedance_sdk.judging.panel import shuffled
-from tracedance_sdk.llm import Asker, Missing, chat_model
+from tracedance_sdk.llm import Asker, Missing, Reply, chat_model
 
 MODELS = ("openai:gpt-x", "anthropic:claude-x", "openai:local")
 
@@ -272,7 +272,27 @@ def test_whoever_stops_listening_stops_the_asking() -> None:
         await found.aclose()
 
     asyncio.run(first())
-    assert len(voice.asked) <= 130
+    assert len(voice.asked) <= 64
+
+
+class Crowd(Voice):
+    """A model that answers only when fifty are waiting for it."""
+
+    async def complete(self, context: Any, *, tools: Any, settings: Any) -> Reply:
+        async with asyncio.timeout(20):
+            await self.barrier.wait()
+        return await super().complete(context, tools=tools, settings=settings)
+
+    def __init__(self) -> None:
+        super().__init__(always(4))
+        self.barrier = asyncio.Barrier(50)
+
+
+def test_an_asker_gets_as_many_questions_at_a_time_as_it_takes() -> None:
+    crowd = Crowd()
+    judges = [RubricJudge(Asker(crowd, concurrency=50), TURN_RUBRIC, model_name=crowd.name)]
+    found = run_panels([(Panel(judges), [item(str(n), sample=n) for n in range(100)])])
+    assert [finding.score.mean for finding in found] == [4.0] * 100
 
 
 def test_a_missing_judge_of_a_joint_panel_is_missing_for_every_response() -> None:

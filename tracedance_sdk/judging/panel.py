@@ -23,8 +23,8 @@ from tracedance_sdk.judging.rubric_judge import RubricJudge
 from tracedance_sdk.judging.rubric_prompt import MOST_TOGETHER, Mode
 from tracedance_sdk.trace import json_digest
 
-AT_ONCE: Final = 64
-"""Most items, or instances, under way at a time; each judge's asker bounds its own calls."""
+_AT_ONCE: Final = 32
+"""Items, or instances, under way at a time, where no asker takes more calls at a time."""
 
 
 class PanelFinding(NamedTuple):
@@ -177,11 +177,14 @@ async def judge_items(
     Raises:
         InvalidOption: See `Panel.questions`; nothing was asked then. Or a model has no key.
     """
+    jobs = list(work)
     questions = [
         (place, panel, question)
-        for place, (panel, items) in enumerate(work)
+        for place, (panel, items) in enumerate(jobs)
         for question in panel.questions(items)
     ]
+    judges = [judge for panel, _ in jobs for judge in panel.judges]
+    at_once = max([_AT_ONCE, *(judge.asker.concurrency for judge in judges)])
 
     async def answer(place: int, panel: Panel, question: Sequence[JudgedItem]) -> _Answer:
         return place, await panel.ask(question)
@@ -191,7 +194,7 @@ async def judge_items(
     done: set[asyncio.Task[_Answer]] = set()
     try:
         while True:
-            while len(waiting) < AT_ONCE and (following := next(left, None)) is not None:
+            while len(waiting) < at_once and (following := next(left, None)) is not None:
                 waiting.add(asyncio.create_task(answer(*following)))
             if not waiting:
                 return

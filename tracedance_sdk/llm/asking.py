@@ -42,6 +42,7 @@ class Asker:
         concurrency: Most calls under way at a time.
 
     Attributes:
+        concurrency: Most calls under way at a time.
         spending: What was spent so far.
         from_cache: Replies that had been paid for before.
 
@@ -64,7 +65,7 @@ class Asker:
         self._model = model
         self._cache = cache
         self._places = PerLoop(lambda: asyncio.Semaphore(concurrency))
-        self._concurrency = concurrency
+        self.concurrency = concurrency
         self._stopped: Missing | None = None
         self.spending = Spending(budget or Budget(limits), price)
         self.from_cache = 0
@@ -101,7 +102,7 @@ class Asker:
         numbered = enumerate(questions)
         try:
             while True:
-                while len(waiting) < self._concurrency:
+                while len(waiting) < self.concurrency:
                     following = next(numbered, None)
                     if following is None:
                         break
