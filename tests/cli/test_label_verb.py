@@ -17,8 +17,9 @@ from tests.cli.conftest import Tracedance, in_process_of_its_own
 from tests.support.pseudo_terminal import on_terminal
 from tracedance_sdk.cli import run
 from tracedance_sdk.formats import save_trace
-from tracedance_sdk.grading import ResultRow, ResultSetWriter, Subject
-from tracedance_sdk.judging import Label, LabelSet, load_rubric, read_labels
+from tracedance_sdk.grading import ResultRow, ResultSetWriter, Subject, read_results
+from tracedance_sdk.judging import ItemKey, Label, LabelSet, load_rubric, read_labels
+from tracedance_sdk.replay import Instance, write_instances
 from tracedance_sdk.store import TraceStore
 from tracedance_sdk.trace import Call, Reasoning, Result, Text, Trace, Turn, plain
 
@@ -197,12 +198,12 @@ def test_a_key_pressed_twice_does_not_answer_about_an_item_not_seen(work: Path) 
         terminal.press("44444")
         terminal.wait_for("2 of 4 (1 labelled)")
         terminal.wait_for("q quit")
-        terminal.press("q")
+        terminal.press("\x04")  # Ctrl-D
         assert terminal.ended() == 3
     assert scores_in(work) == [4]
 
 
-@pytest.mark.parametrize("how", ["ctrl-c", "kill", "hang up", "ctrl-d"])
+@pytest.mark.parametrize("how", ["ctrl-c", "ctrl-c in a note", "kill", "hang up"])
 def test_a_session_that_is_stopped_keeps_every_answer(work: Path, how: str) -> None:
     with on_terminal([*RUNS, "--labeller", "ann"], cwd=work) as terminal:
         for number in (1, 2):
@@ -213,9 +214,11 @@ def test_a_session_that_is_stopped_keeps_every_answer(work: Path, how: str) -> N
             terminal.press("\x03")
             assert terminal.ended() == 130
             assert "stopped; 2 of 4 items labelled and kept" in terminal.shown
-        elif how == "ctrl-d":
-            terminal.press("\x04")
-            assert terminal.ended() == 3
+        elif how == "ctrl-c in a note":
+            terminal.press("n")
+            terminal.wait_for("ended by Enter:")
+            terminal.process.send_signal(signal.SIGINT)
+            assert terminal.ended() == 130
         else:
             kind = signal.SIGKILL if how == "kill" else signal.SIGHUP
             os.kill(terminal.process.pid, kind)
@@ -413,6 +416,48 @@ def test_turns_of_traces_are_labelled_as_they_were_recorded(
     lines("2")
     command = ("label", "contexts", "--rubric", "honest-claims", "--before-call", "find_rooms")
     assert "asks for find_rooms" in tracedance(*command, "--out", "other.jsonl").out
+
+
+def test_runs_that_were_graded_are_labelled_as_their_rows_name_them(
+    work: Path, tracedance: Tracedance, lines: Any
+) -> None:
+    assert tracedance("evaluate", "traces", "--spec", "task.yaml", "--out", "graded").code == 1
+    lines("1", "2", "3", "4")
+    ran = tracedance("label", "graded", *("--traces", "traces"), *RUNS[2:], "--labeller", "ann")
+    assert ran.code == 0
+    assert {label.item for label in labels().labels} == {
+        ItemKey.of(row) for row in read_results("graded").rows
+    }
+
+
+@pytest.mark.parametrize("about", ["trace", "turn"])
+def test_judged_runs_and_recorded_turns_are_labelled(
+    replies: Path, tracedance: Tracedance, lines: Any, about: str
+) -> None:
+    rubric = {"trace": "task-completion", "turn": "honest-claims"}[about]
+    subject = Subject(trace_id="t1", turn=2 if about == "turn" else None)
+    row = ResultRow(subject=subject, model="model-zeta", grader="x")
+    write("judged", judged(row, 3, rubric=rubric))
+    lines("4")
+    ran = tracedance("label", "judged", "--traces", "contexts", "--rubric", rubric, *OUT)
+    assert ran.code == 0
+    assert "It is free." in ran.out
+    assert [label.item for label in labels().labels] == [ItemKey.of(row)]
+
+
+def test_a_file_of_instances_is_labelled_turn_by_turn(
+    replies: Path, tracedance: Tracedance, lines: Any
+) -> None:
+    trace = conversation()
+    found = [Instance(id=f"i{turn}", trace=trace, turn=turn, group="own") for turn in (1, 2)]
+    write_instances("asked.jsonl", found)
+    lines("4", "5")
+    ran = tracedance("label", "asked.jsonl", "--rubric", "honest-claims", *OUT)
+    assert ran.code == 0
+    assert {(label.subject.instance_id, label.group) for label in labels().labels} == {
+        ("i1", "own"),
+        ("i2", "own"),
+    }
 
 
 WRONG = {

@@ -153,6 +153,14 @@ def test_a_whole_last_line_without_an_end_counts(path: Path) -> None:
     assert [item.score for item in read_labels(path).labels] == [1, 2]
 
 
+def test_a_file_that_an_editor_saved_is_read_all_the_same(path: Path) -> None:
+    data = written(path, label("t1", score=1), label("t2", score=2))
+    path.write_bytes(b"\xef\xbb\xbf" + data.replace(b"\n", b"\r\n") + b"\r\n")
+    assert [item.score for item in read_labels(path).labels] == [1, 2]
+    written(path, label("t3", score=3))
+    assert [item.score for item in read_labels(path).labels] == [1, 2, 3]
+
+
 @pytest.mark.parametrize("n_bytes", [0, 1, 40])
 def test_a_file_killed_within_its_header_is_begun_anew(path: Path, n_bytes: int) -> None:
     path.write_bytes(label_line(HEADER)[:n_bytes])
