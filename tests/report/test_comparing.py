@@ -232,6 +232,17 @@ def test_what_has_no_value_is_counted_by_reason_and_side_and_in_no_mean() -> Non
     assert "4 of B have no value" in found.notes[-1]
 
 
+def test_what_a_set_never_graded_is_told_and_counts_where_it_became_more() -> None:
+    old, new = (task_runs(side, dict.fromkeys(TASKS, "p")) for side in "ab")
+    lost = {"exclusions": {"sub-agent": 4, "not graded": 1, "odd": "many"}}
+    found = compare_results(old._replace(manifest=lost), new._replace(manifest=lost))
+    assert [item[1:] for item in found.left_out] == [("never graded", "sub-agent", 4, 4)]
+    assert not found.is_lossy
+    more = {"exclusions": {"the test failed before it graded a trace": 2}}
+    assert compare_results(old, new._replace(manifest=more)).is_lossy
+    assert not compare_results(old._replace(manifest=more), new).is_lossy
+
+
 def test_files_that_could_not_be_read_are_left_out_of_the_line_of_the_specification() -> None:
     broken = row("e", grader="spec", instance_id="new/x.json", missing_reason="no JSON")
     old, new = (task_runs(side, dict.fromkeys(TASKS, "p")) for side in ("old", "new"))

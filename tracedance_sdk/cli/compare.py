@@ -95,7 +95,7 @@ def compare_command(
     sets = read_results(a), read_results(b)
     comparison = compare_results(*sets, plan)
     code = comparison.exit_code
-    if fail_on_missing and comparison.left_out and code == 0:
+    if fail_on_missing and comparison.is_lossy and code == 0:
         code = 3
     compared = Compared((a, b), sets, comparison, code)
     print_comparison(compared, show_all=show_all, as_json=as_json)

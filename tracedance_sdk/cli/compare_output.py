@@ -82,10 +82,10 @@ def _print_left_out(comparison: Comparison, console: ReportConsole) -> None:
     if not comparison.left_out:
         return
     console.say("")
-    rows = [
-        (f"{item.reason} ({item.what})", line_title(item.name), f"{item.old:,}", f"{item.new:,}")
-        for item in comparison.left_out[:_MOST_LEFT_OUT]
-    ]
+    rows = []
+    for item in comparison.left_out[:_MOST_LEFT_OUT]:
+        of = "" if item.name is None else line_title(item.name)
+        rows.append((f"{item.reason} ({item.what})", of, f"{item.old:,}", f"{item.new:,}"))
     print_columns(console, ("Left out", "of", "A", "B"), rows, numbers=(2, 3))
     _print_rest(console, len(comparison.left_out) - len(rows), "reasons")
 

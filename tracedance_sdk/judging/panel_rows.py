@@ -152,6 +152,7 @@ def _common_fields(finding: PanelFinding) -> dict[str, Any]:
         "subject": item.subject,
         "sample": item.sample,
         "group": item.group,
+        "task_id": item.trace.task_id,
         "model": item.model,
     }
 

@@ -50,6 +50,8 @@ from tracedance_sdk.report.comparison_statistics import (
 from tracedance_sdk.statistics import holm
 
 _SEED: Final = 2026
+_AS_ROWS: Final = "not graded"
+"""What `evaluate` counts as left out although there is a row of it, with an error."""
 _UNEVEN: Final = 0.05
 """How much more of its rows one set may lose than the other before that is worth a note."""
 
@@ -104,7 +106,7 @@ def compare_results(
         paired_by=pairing.rule,
         lines=tuple(lines),
         beside=tuple(beside),
-        left_out=tuple(_left_out(pairs)),
+        left_out=(*_never_graded(old, new), *_left_out(pairs)),
         changes=tuple(_changes(deciding)),
         notes=tuple(notes),
     )
@@ -311,12 +313,25 @@ def _part(cell: Cell, by: Slicing | None) -> str:
     return old if old == new else f"{old} / {new}"
 
 
+def _never_graded(old: ResultSet, new: ResultSet) -> Iterator[LeftOut]:
+    """Yield what the sets themselves say they left out; sources that are rows are no news."""
+    counts = []
+    for results in (old, new):
+        listed = results.manifest.get("exclusions")
+        found = listed.items() if isinstance(listed, dict) else ()
+        counts.append({str(key): n for key, n in found if isinstance(n, int) and key != _AS_ROWS})
+    for reason in sorted(counts[0].keys() | counts[1].keys()):
+        numbers = [of.get(reason, 0) for of in counts]
+        yield LeftOut(None, "never graded", reason, numbers[0], numbers[1])
+
+
 def _left_out(pairs: dict[LineName, Paired]) -> Iterator[LeftOut]:
     for name, paired in pairs.items():
-        for what, sided in (("rows", paired.rows_left_out), ("subjects", paired.subjects_left_out)):
-            for reason in sorted(sided.old | sided.new):
-                of = "rows" if what == "rows" else "subjects"
-                yield LeftOut(name, of, reason, sided.old[reason], sided.new[reason])  # type: ignore[arg-type]  # one of the two
+        rows, subjects = paired.rows_left_out, paired.subjects_left_out
+        for reason in sorted(rows.old | rows.new):
+            yield LeftOut(name, "rows", reason, rows.old[reason], rows.new[reason])
+        for reason in sorted(subjects.old | subjects.new):
+            yield LeftOut(name, "subjects", reason, subjects.old[reason], subjects.new[reason])
 
 
 def _uneven(pairs: dict[LineName, Paired]) -> Iterator[str]:

@@ -69,10 +69,18 @@ class ComparedLine(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """What is in no mean, for one line and reason, in the first and in the second set."""
+    """What is in no mean, for one reason, in the first and in the second set.
 
-    name: LineName
-    what: Literal["rows", "subjects"]
+    Attributes:
+        name: Of the line; None for what was left out before anything was graded.
+        what: What is counted; for `name` None whatever the set's own list counts.
+        reason: Why.
+        old: How many in the first set.
+        new: How many in the second.
+    """
+
+    name: LineName | None
+    what: Literal["rows", "subjects", "never graded"]
     reason: str
     old: int
     new: int
@@ -136,6 +144,11 @@ class Comparison(NamedTuple):
         if self.plan.margin is None:
             return "no difference shown"
         return "better" if found == {"better"} else "not worse by more than the margin"
+
+    @property
+    def is_lossy(self) -> bool:
+        """Whether rows or subjects are in no mean, or more of B than of A was never graded."""
+        return any(item.name is not None or item.new > item.old for item in self.left_out)
 
     @property
     def exit_code(self) -> int:

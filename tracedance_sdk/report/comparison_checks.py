@@ -12,7 +12,7 @@ from tracedance_sdk.report.comparison_rows import is_spec, judge_kind, panel_of
 from tracedance_sdk.report.safe_text import json_text, shorten
 
 _SETTINGS: Final = (
-    "benchmark", "cut", "tools", "settings", "as_recorded", "mode", "repeats", "most_characters",
+    "benchmark", "cut", "tools", "settings", "as_recorded", "mode", "repeats", "pass_from",
 )  # fmt: skip
 """What a manifest says of how its rows came about, beside judges and criteria."""
 _MOST_NAMED: Final = 3

@@ -38,8 +38,8 @@ def comparison_document(
         "beside": [_line(line) for line in comparison.beside],
         "left_out": [
             {
-                "grader": item.name.grader,
-                "measure": item.name.measure,
+                "grader": None if item.name is None else item.name.grader,
+                "measure": None if item.name is None else item.name.measure,
                 "what": item.what,
                 "reason": item.reason,
                 "a": item.old,
