@@ -42,6 +42,7 @@ Options:
   -h, --help  Show this message and exit.
 
 Verbs:
+  calibrate  Hold a judge against people.
   compact    Merge a store's small files and clear away old ones.
   compare    Say whether a second result set is better or worse.
   demo       Record four runs of a demo task and grade them.
@@ -50,9 +51,12 @@ Verbs:
   import     Bring traces of other systems into a store.
   index      Derive a store's features for SQL.
   init       Draft a task from one good run.
+  judge      Let models score runs or replies by rubrics.
+  label      Let people label what judges judge.
   ls         List what a store holds.
   next-turn  Let a model take the next turn of recorded runs.
   prune      Remove what is old from a journal or a store.
+  rebuild    Make tests of recorded conversations.
   recover    Write the traces of a journal, torn or not.
   rm         Take traces out of a store.
   show       Show one trace turn by turn.
@@ -267,6 +271,7 @@ VERB_LINES = {
     "import-json": "import traces --store kept --json",
     "index": "index kept",
     "init": "init traces/efficient.json",
+    "label": "label traces --rubric task-completion --out labels.jsonl </dev/null",
     "ls": "ls kept",
     "prune": "prune runs --older-than 1d",
     "recover": "recover runs --out recovered",
