@@ -27,6 +27,7 @@ from tracedance_sdk.report import ReportConsole, document_text, in_one_line, rep
 from tracedance_sdk.statistics import Estimate
 
 _MOST_IN_ORDER: Final = 6
+_LEAST_OF_ID: Final = 12
 
 
 def print_calibration(outcome: CalibrationOutcome, *, as_json: bool) -> None:
@@ -69,8 +70,10 @@ def print_application(application: Application, *, as_json: bool) -> None:
     if known:
         missing.append(("in the calibration itself", f"{known:,}"))
     if missing:
+        console.say("")
         print_columns(console, ("Left out", "number"), missing, numbers=(1,))
     _print_rates(console, application.rates, "Pass rate")
+    console.say("")
     console.say(minimum_line(application.calibration))
 
 
@@ -216,9 +219,10 @@ def _print_disagreements(console: ReportConsole, report: CalibrationReport) -> N
     console.say("")
     furthest = ", the furthest apart first" if _has_scores(report.calibration) else ""
     console.say(f"{count(len(report.disagreements), 'disagreement')}{furthest}")
+    width = _telling({pair.item.key.trace_id or "" for pair in report.disagreements})
     rows = [
         (
-            item_text(pair.item.key),
+            item_text(pair.item.key, width),
             _said(pair.item.judge.score, is_pass=pair.item.judge.passed),
             _said(pair.human.score, is_pass=pair.human.passed),
             reason_text(pair),
@@ -262,13 +266,21 @@ def _print_drift(console: ReportConsole, found: Drift) -> None:
         console.say(f"{count(found.n_shared, 'item')} in both: the intervals are rather too wide")
 
 
-def item_text(key: ItemKey) -> str:
-    """Return a short name of an item for tables."""
-    told = [key.instance_id or (key.trace_id or "?")[:12]]
+def item_text(key: ItemKey, width: int) -> str:
+    """Return a short name of an item for tables, with so many characters of its trace's id."""
+    told = [key.instance_id or (key.trace_id or "?")[:width]]
     told += [f"turn {key.turn}"] if key.turn is not None else []
     told += [key.model] if key.model else []
     told += [f"sample {key.sample}"] if key.sample else []
     return ", ".join(told)
+
+
+def _telling(ids: set[str]) -> int:
+    """Return how many characters tell ids apart, at least a few."""
+    width, longest = _LEAST_OF_ID, max(map(len, ids))
+    while width < longest and len({found[:width] for found in ids}) < len(ids):
+        width += 4
+    return width
 
 
 def reason_text(pair: RatedPair) -> str:

@@ -70,6 +70,8 @@ class RuleOutcome(NamedTuple):
 def rule_outcomes(items: Sequence[ScoredItem]) -> tuple[RuleOutcome, ...]:
     """Return what each rule of `PASSING_RULES`, and each judge alone, makes of items.
 
+    Of a single judge only the means: all, a majority and that judge alone are then the same.
+
     Args:
         items: With the scores of the same judges, all of them. Without any there are no outcomes.
 
@@ -80,12 +82,14 @@ def rule_outcomes(items: Sequence[ScoredItem]) -> tuple[RuleOutcome, ...]:
     """
     if not items:
         return ()
+    names = sorted({name for item in items for name in item.scores})
+    is_panel = len(names) > 1
     found = [
         _outcome(name, items, [rule(list(item.scores.values())) for item in items])
         for name, rule in PASSING_RULES.items()
+        if is_panel or name.startswith("mean")
     ]
-    names = sorted({name for item in items for name in item.scores})
-    for name in names if len(names) > 1 else ():
+    for name in names if is_panel else ():
         passed = [item.scores[name] >= _SINGLE for item in items]
         found.append(_outcome(f"{name} >= {_SINGLE:g}", items, passed))
     return tuple(found)
