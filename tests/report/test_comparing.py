@@ -379,14 +379,16 @@ def test_too_few_groups_are_said_to_be_too_few_whatever_came_out() -> None:
     assert line.needed == 6
     fixed = compare_results(old, new, ComparisonPlan(sample="runs"))
     assert (fixed.verdict, fixed.exit_code) == ("worse", 1)
+
+
+def test_the_subjects_of_a_single_group_are_the_sample() -> None:
     one_group = [
         set_of(row("p", trace_id=f"t{n}", group="g", task_id=f"k{n}") for n in range(9))
         for _ in "ab"
     ]
-    assert (
-        compare_results(one_group[0], one_group[1]).lines[0].why
-        == "all 9 subjects are of one group"
-    )
+    (line,) = compare_results(one_group[0], one_group[1]).lines
+    assert (line.statistics.design, line.statistics.is_one_group) == ("subjects", True)
+    assert line.verdict == "no difference shown"
 
 
 def test_many_runs_of_one_task_are_compared_as_independent_samples() -> None:

@@ -64,7 +64,7 @@ def _line(line: ComparedLine) -> dict[str, Any]:
         "why": line.why or None,
         "sample": found.design,
         "pairs": found.n_pairs,
-        "groups": found.n_groups,
+        "groups": 1 if found.is_one_group else found.n_groups,
         "runs": list(found.n_runs),
         "a": found.old,
         "b": found.new,

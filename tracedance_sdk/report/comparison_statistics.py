@@ -44,6 +44,7 @@ class LineStatistics(NamedTuple):
         least_p: The smallest p value that so many could give.
         wilcoxon_p: Of Wilcoxon's test over pairs or groups' sums, for scores; else None.
         too_few: Why there is no difference, in one line; "" where there is one.
+        is_one_group: Whether all subjects are of one group, and are the sample for that reason.
     """
 
     design: Sample
@@ -56,6 +57,7 @@ class LineStatistics(NamedTuple):
     least_p: float
     wilcoxon_p: float | None = None
     too_few: str = ""
+    is_one_group: bool = False
 
 
 def line_statistics(
@@ -68,8 +70,9 @@ def line_statistics(
 ) -> LineStatistics:
     """Return what paired subjects say.
 
-    Subjects are averaged over their samples, and each weighs the same. A single subject, such as
-    one task, is no sample of tasks: its runs are the sample then, whatever is asked.
+    Subjects are averaged over their samples, and each weighs the same. A single group is no sample
+    of groups: its subjects are the sample then; nor is a single subject, such as one task, a sample
+    of tasks: its runs are. What is found holds for that group, or that task.
 
     Args:
         cells: The subjects.
@@ -78,6 +81,9 @@ def line_statistics(
         level: Of the interval.
         seed: Of the tests that draw.
     """
+    is_one_group = sample == "groups" and len(cells) > 1 and len({c.cluster for c in cells}) == 1
+    if is_one_group:
+        sample = "subjects"
     clusters: list[Key] = [cell.cluster if sample == "groups" else cell.subject for cell in cells]
     n_groups = len({*clusters})
     design = sample
@@ -95,13 +101,12 @@ def line_statistics(
         new=_mean(new),
         difference=None,
         least_p=1.0,
+        is_one_group=is_one_group,
     )
     if not cells:
         return found._replace(too_few="no subject has a value in both sets")
     if design == "runs":
         return _of_runs(found, cells, level=level, seed=seed)
-    if n_groups < 2:
-        return found._replace(too_few=f"all {len(cells)} subjects are of one group")
     found = found._replace(least_p=_least_p(n_groups))
     if measure == "score":
         return _of_scores(found, old, new, clusters=clusters, level=level, seed=seed)

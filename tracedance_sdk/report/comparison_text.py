@@ -55,6 +55,8 @@ def sample_lines(comparison: Comparison) -> Iterator[str]:
             told = f"{found.n_groups:,} groups of {found.n_pairs:,} subjects ({runs})"
         elif found.design == "subjects":
             told = f"{found.n_pairs:,} pairs ({runs})"
+            if found.is_one_group:
+                told += ", all of one group; it holds for this group alone"
         else:
             tasks = "this subject" if found.n_pairs == 1 else f"these {found.n_pairs:,} subjects"
             told = f"{runs}; it holds for {tasks} alone"
