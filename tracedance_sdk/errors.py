@@ -22,6 +22,7 @@ Each leaf is also the nearest builtin exception, so ``except ValueError`` keeps 
     ├── StateSourceError     (TypeError)     an object from which no state can be taken
     ├── RecorderError        (RuntimeError)  a recorder used out of order
     ├── AgentFailed          (RuntimeError)  an agent under test that raised, or made no sense
+    ├── CustomerFailed       (RuntimeError)  a model that was to speak for a person and did not
     ├── AgentUnreachable     (ConnectionError)  an agent under test that could not be asked
     └── MissingDependency    (ImportError)   an extra that is not installed
 """
@@ -147,6 +148,10 @@ class RecorderError(TraceDanceError, RuntimeError):
 
 class AgentFailed(TraceDanceError, RuntimeError):
     """An agent under test raised, or replied with something that is no message."""
+
+
+class CustomerFailed(TraceDanceError, RuntimeError):
+    """A model that was to speak for the person of a rebuilt test gave no answer."""
 
 
 class AgentUnreachable(TraceDanceError, ConnectionError):

@@ -64,6 +64,10 @@ VERBS: Final = {
         "tracedance_sdk.cli.recover:recover",
         "Write the traces of a journal, torn or not.",
     ),
+    "replay": (
+        "tracedance_sdk.cli.replay:replay_command",
+        "Run an agent through tests made of recordings.",
+    ),
     "rm": ("tracedance_sdk.cli.removing:rm", "Take traces out of a store."),
     "show": ("tracedance_sdk.cli.show:show", "Show one trace turn by turn."),
     "sql": ("tracedance_sdk.cli.querying:sql", "Ask a store in SQL."),

@@ -18,6 +18,7 @@ from tracedance_sdk.replay.answers.ladder import (
     Ladder,
     PureTool,
 )
+from tracedance_sdk.replay.answers.model_simulator import ModelSimulator
 from tracedance_sdk.replay.answers.simulators import (
     MissedCall,
     NearestSimulator,
@@ -39,6 +40,7 @@ __all__ = [
     "Ladder",
     "MissKind",
     "MissedCall",
+    "ModelSimulator",
     "Nearest",
     "NearestSimulator",
     "Origin",

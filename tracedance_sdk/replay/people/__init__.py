@@ -10,6 +10,7 @@ from tracedance_sdk.replay.people.decisions import (
     PersonaRule,
     decisions_of,
 )
+from tracedance_sdk.replay.people.model_customer import ModelCustomer
 from tracedance_sdk.replay.people.persona import Persona, persona_of
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Backing",
     "Customer",
     "Decision",
+    "ModelCustomer",
     "Persona",
     "PersonaRule",
     "RuleCustomer",

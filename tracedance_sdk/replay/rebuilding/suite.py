@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Final
 
@@ -38,6 +40,7 @@ class Suite:
         tests: In the order in which candidates of one call are named.
 
     Attributes:
+        tests: Those that are run.
         effects: What tools do, by name; where tests differ, the more harmful effect.
 
     Raises:
@@ -46,6 +49,7 @@ class Suite:
 
     def __init__(self, tests: Iterable[RebuiltTest]) -> None:
         self.tests: Sequence[RebuiltTest] = tuple(tests)
+        self._all = self.tests
         self.effects: Mapping[str, Effect] = _effects(self.tests)
         self._index = RecordingIndex(map(self._conversation, self.tests))
         self._rules = RuleBook(self._index, self.effect_of)
@@ -70,6 +74,22 @@ class Suite:
             raise InvalidTest(f"{os.fspath(folder)!r} holds {len(files):,} files")
         return cls(map(read_test, files))
 
+    def only(self, identities: Iterable[str]) -> Suite:
+        """Return the suite with only these tests to run; all others still lend their recordings.
+
+        Raises:
+            InvalidOption: There is no test of an id.
+        """
+        chosen = copy(self)
+        chosen.tests = tuple(self.test(identity) for identity in identities)
+        return chosen
+
+    @property
+    def sha256(self) -> str:
+        """What tells these tests, with all that lend recordings, from any others."""
+        texts = (written_test(test) for test in self._all)
+        return hashlib.sha256("".join(texts).encode()).hexdigest()
+
     def effect_of(self, name: str) -> Effect:
         """Return what a tool does to the world."""
         return self.effects.get(name, "unknown")
@@ -82,8 +102,8 @@ class Suite:
         """
         number = self._index.number_of(identity)
         if number is None:
-            raise InvalidOption(f"no test {identity!r} among {len(self.tests):,}")
-        return self.tests[number]
+            raise InvalidOption(f"no test {identity!r} among {len(self._all):,}")
+        return self._all[number]
 
     def ladder(
         self,

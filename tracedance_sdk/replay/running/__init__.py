@@ -13,6 +13,7 @@ from tracedance_sdk.replay.running.agents import (
 )
 from tracedance_sdk.replay.running.limits import ENDS, PROPER_ENDS, Ended, RunLimits
 from tracedance_sdk.replay.running.one_run import COLLECTOR, ReplayedRun, run_test
+from tracedance_sdk.replay.running.recorded_agent import RecordedAgent
 from tracedance_sdk.replay.running.suite_run import (
     GRADER,
     NotRun,
@@ -53,6 +54,7 @@ __all__ = [
     "JudgedRun",
     "NotRun",
     "Players",
+    "RecordedAgent",
     "ReplayedRun",
     "Request",
     "RunGrader",

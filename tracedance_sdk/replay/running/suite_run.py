@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from typing import Any, Final, NamedTuple
 
-from tracedance_sdk.errors import AgentUnreachable, InvalidOption
+from tracedance_sdk.errors import AgentUnreachable, CustomerFailed, InvalidOption
 from tracedance_sdk.grading import ResultRow, Subject, Verdict
+from tracedance_sdk.llm import Asker
 from tracedance_sdk.replay.answers import CandidateOrder, Ladder, PureTool, Simulator
 from tracedance_sdk.replay.people import Customer
 from tracedance_sdk.replay.rebuilding import Suite
@@ -28,7 +37,8 @@ class SuiteSettings(NamedTuple):
         trials: Runs of each test.
         concurrency: Runs at a time.
         limits: How far a run may go.
-        retries: Further tries where the agent could not be asked; what it did is never tried again.
+        retries: Further tries where the agent or the customer could not be asked; what an agent
+            did is never tried again.
         allowed: What a verdict may rest on beside evidence.
         min_fidelity: Share of a run's answers that must be evidence.
         derives: Whether answers may be derived by proven rules.
@@ -121,6 +131,7 @@ def run_all(
     settings: SuiteSettings | None = None,
     *,
     on_run: Callable[[JudgedRun | NotRun], None] | None = None,
+    closes: Iterable[Asker] = (),
 ) -> list[JudgedRun | NotRun]:
     """Do what `run_suite` does, outside any event loop.
 
@@ -129,6 +140,7 @@ def run_all(
         players: See `run_suite`.
         settings: See `run_suite`.
         on_run: Called after each run, for showing progress.
+        closes: Askers of models that took part, whose connections are closed in the end.
 
     Returns:
         What came, in the order of the tests and trials.
@@ -136,10 +148,14 @@ def run_all(
 
     async def work() -> list[JudgedRun | NotRun]:
         found = []
-        async for item in run_suite(suite, players, settings):
-            found.append(item)
-            if on_run is not None:
-                on_run(item)
+        try:
+            async for item in run_suite(suite, players, settings):
+                found.append(item)
+                if on_run is not None:
+                    on_run(item)
+        finally:
+            for asker in closes:
+                await asker.close()
         return found
 
     order = {test.id: number for number, test in enumerate(suite.tests)}
@@ -165,7 +181,7 @@ async def _one(
                 limits=how.limits,
                 trial=trial,
             )
-        except AgentUnreachable as error:
+        except (AgentUnreachable, CustomerFailed) as error:
             why = str(error)
             continue
         return await judged(run, players.grader, allowed=how.allowed, min_fidelity=how.min_fidelity)

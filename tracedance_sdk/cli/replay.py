@@ -1,0 +1,151 @@
+"""`tracedance replay`: run an agent through rebuilt tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from tracedance_sdk.cli.complaints import complain
+from tracedance_sdk.cli.model_options import MODEL_NAMES, ModelOptions, model_options
+
+_EXIT_CODES: Final = """\b
+Exit codes:
+  0  every run passed
+  1  at least one run failed or is critical
+  2  wrong use, or no test
+  3  no failure, but a run undecided, in error, or not made
+"""
+_INTERRUPTED: Final = 130
+
+
+@click.command(name="replay", epilog=_EXIT_CODES)
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--agent",
+    required=True,
+    metavar="AGENT",
+    help="module:function or file.py:function (messages and tools in, a message out), "
+    "cmd:PROGRAM (JSON lines), an address of HTTP, or recorded: the calls of each test itself.",
+)
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write the result set here.",
+)
+@click.option(
+    "--traces",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write the trace of each run here.",
+)
+@click.option("--test", "tests", multiple=True, metavar="ID", help="Only these tests.")
+@click.option(
+    "--trials",
+    type=click.IntRange(min=1, max=1_000),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Runs of each test.",
+)
+@click.option(
+    "--customer",
+    default="rules",
+    show_default=True,
+    metavar="WHO",
+    help=f"scripted (says what was recorded), rules, or a model: {MODEL_NAMES}.",
+)
+@click.option("--spec", type=click.Path(path_type=Path), metavar="FILE", help="Grade by this task.")
+@click.option(
+    "--tasks", type=click.Path(path_type=Path), metavar="DIR", help="Grade by the tasks in here."
+)
+@click.option(
+    "--grader",
+    metavar="FUNCTION",
+    help="Grade by a function: it gets the run's trace and returns a verdict.",
+)
+@click.option(
+    "--judge",
+    "judges",
+    multiple=True,
+    metavar="M",
+    help="Let models judge the transcript, where there is no system of record.",
+)
+@click.option(
+    "--rubric",
+    default="task-completion",
+    show_default=True,
+    metavar="R",
+    help="What those models judge by.",
+)
+@click.option(
+    "--pure",
+    multiple=True,
+    metavar="FUNCTION",
+    help="A pure tool that may be run: module:function, or TOOL=module:function.",
+)
+@click.option(
+    "--simulator",
+    default="none",
+    show_default=True,
+    metavar="WHO",
+    help="Who makes up missing answers: none, nearest, template, or a model.",
+)
+@click.option(
+    "--no-derived", is_flag=True, help="Derive no answers by rules learned from the recordings."
+)
+@click.option(
+    "--allow",
+    multiple=True,
+    type=click.Choice(("simulated", "failed", "stale")),
+    help="Let a verdict rest on these all the same.",
+)
+@click.option(
+    "--min-fidelity",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    metavar="SHARE",
+    help="Share of a run's answers that must be evidence.",
+)
+@click.option("--nearest", is_flag=True, help="Name the nearest recordings of what was missed.")
+@click.option("--max-turns", type=click.IntRange(min=1), default=50, show_default=True, metavar="N")
+@click.option(
+    "--run-timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=600,
+    show_default=True,
+    metavar="SECONDS",
+    help="For one run.",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(min=1, max=256),
+    default=4,
+    show_default=True,
+    metavar="N",
+    help="Runs at a time.",
+)
+@model_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
+def replay_command(folder: Path, *, calls: ModelOptions, as_json: bool, **options: Any) -> int:
+    """Run an agent through the tests of a folder that `tracedance rebuild` wrote.
+
+    The customer is rebuilt and the tools answer from the recordings: same conversation, another
+    conversation, the tool itself where it is pure, a proven rule, a simulator. Nothing is ever
+    written anywhere. What a verdict rests on is said; where that is no evidence, the verdict is
+    inconclusive.
+    """
+    from tracedance_sdk.cli.replay_jobs import ReplayPlan, run_replay
+    from tracedance_sdk.cli.replay_output import print_replayed
+
+    plan = ReplayPlan(folder=folder, calls=calls, **options)
+    try:
+        done = run_replay(plan)
+    except KeyboardInterrupt:
+        complain("stopped; nothing was written, replies of models are kept")
+        return _INTERRUPTED
+    print_replayed(done, as_json=as_json)
+    return done.exit_code
