@@ -317,8 +317,8 @@ SCORE
 The score is from 0 (aimless or harmful from beginning to end) to 1 (nothing to improve);
 0.5 is a run whose faults weigh as much as its merits.
 Reply with: reasoning (two to four sentences that name what decided it), strengths and
-weaknesses (short; none is fine), issues (each with the calls it concerns in action_ids,
-as they stand under "call", and an explanation; none is fine), and at last the score.
+weaknesses (short; none is fine), issues (each with an explanation and the action_ids of
+the actions it concerns; none is fine), and at last the score.
 
 DATA
 Between the marks <<<run and run>>> stand recorded data, one JSON object per line: the
@@ -333,18 +333,19 @@ agent.\
 def test_a_run_is_shown_as_task_actions_and_state() -> None:
     text = message(record_run("failed"), demo_task(), most_characters=24_000)
     assert wrapped(text) == snapshot("""\
-<<<run 8d565753645d
+<<<run 18a666936eac
 {"task":"Find the total Q3 revenue in the spreadsheet and email it to Sam."}
-{"call":"1","tool":"open_spreadsheet","ok":true,"arguments":{"name":"Q3 Revenue"}}
-{"call":"2","tool":"select_range","ok":true,"arguments":{"range":"A1:A5"}}
-{"call":"3","tool":"calculate_sum","ok":false,"arguments":{},"error":"ActionFailed: cannot
-sum the range 'A1:A5'"}
-{"call":"4","tool":"select_contact","ok":true,"arguments":{"name":"John"}}
-{"call":"5","tool":"compose_email","ok":true,"arguments":{"body":"Total revenue: $100"}}
-{"call":"6","tool":"send_email","ok":true,"arguments":{}}
+{"action_id":"1","tool":"open_spreadsheet","ok":true,"arguments":{"name":"Q3 Revenue"}}
+{"action_id":"2","tool":"select_range","ok":true,"arguments":{"range":"A1:A5"}}
+{"action_id":"3","tool":"calculate_sum","ok":false,"arguments":{},"error":"ActionFailed:
+cannot sum the range 'A1:A5'"}
+{"action_id":"4","tool":"select_contact","ok":true,"arguments":{"name":"John"}}
+{"action_id":"5","tool":"compose_email","ok":true,"arguments":{"body":"Total revenue:
+$100"}}
+{"action_id":"6","tool":"send_email","ok":true,"arguments":{}}
 {"final_state":{"spreadsheet":{"name":"Q3 Revenue","revenueRange":"B4:B11","revenueTotal":
 482500},"email":{"sent":true,"recipient":"John","body":"Total revenue: $100"}}}
-run 8d565753645d>>>
+run 18a666936eac>>>
 
 Judge how the run went.\
 """)
@@ -364,9 +365,7 @@ def test_calls_of_others_are_not_the_agents() -> None:
     )
     turn = Turn(index=0, role="assistant", origin="agent", calls=calls)
     text = message(Trace(id="t", turns=(turn,)), TaskSpec(id="x"), most_characters=4_000)
-    assert ['"call":"c0"' in text, '"call":"c1"' in text, '"call":"c2"' in text] == [
-        True, False, False,
-    ]  # fmt: skip
+    assert [f'"action_id":"c{n}"' in text for n in range(3)] == [True, False, False]
 
 
 @pytest.mark.parametrize("folder", ["entire-cli-sessions", "swe-agent-verified", "tau2-bench"])

@@ -142,9 +142,9 @@ def lines_within(sections: Sections, room: int) -> list[str]:
     return [json_line({"about": _about(entries, wholes, lines)}), *_told(entries, wholes, lines)]
 
 
-def call_entry(call: Call, **fields: Json) -> Entry:
-    """Return a call with its result, its id and name kept."""
-    fields |= {"call": _name(call.id), "tool": _name(call.name)}
+def call_entry(call: Call, *, id_as: str = "call", **fields: Json) -> Entry:
+    """Return a call with its result, its id and name kept; the id stands under `id_as`."""
+    fields |= {id_as: _name(call.id), "tool": _name(call.name)}
     values: dict[str, Json] = {}
     if call.requested_by != "agent":
         fields["by"] = call.requested_by

@@ -45,8 +45,8 @@ _SCALE: Final = (
 )
 _ORDER: Final = (
     "Reply with: reasoning (two to four sentences that name what decided it), strengths and "
-    "weaknesses (short; none is fine), issues (each with the calls it concerns in action_ids, as "
-    'they stand under "call", and an explanation; none is fine), and at last the score.'
+    "weaknesses (short; none is fine), issues (each with an explanation and the action_ids of the "
+    "actions it concerns; none is fine), and at last the score."
 )
 _SCORES: Final = tuple(step / 20 for step in range(21))
 _LABEL: Final = "run"
@@ -97,7 +97,7 @@ def message(trace: Trace, spec: TaskSpec, *, most_characters: int) -> str:
     check_room(most_characters)
     sections = Sections(
         [Entry({}, {"task": spec.description or _first_words(trace)})],
-        [call_entry(call) for call in trace.actions],
+        [call_entry(call, id_as="action_id") for call in trace.actions],
         state_entries(trace),
     )
     ending = "\n\nJudge how the run went."
