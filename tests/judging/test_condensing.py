@@ -186,9 +186,9 @@ def test_time_grows_with_the_length() -> None:
         trace = run(*(call(n, "y" * 300) for n in range(n_calls)))
         times = []
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()
             condensed(trace)
-            times.append(time.perf_counter() - start)
+            times.append(time.process_time() - start)
         return min(times)
 
     assert seconds(16_000) < 12 * seconds(4_000)
@@ -198,9 +198,9 @@ def test_a_value_that_is_deep_is_shortened_in_time() -> None:
     deep: Any = "z" * 200_000
     for _ in range(150):
         deep = {"a": deep}
-    start = time.perf_counter()
+    start = time.process_time()
     check(run(call(0, deep)), 4_000)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 @settings(max_examples=300, deadline=None)
