@@ -149,6 +149,7 @@ def test_a_calibration_is_applied_to_other_results(
     assert ran.out == snapshot("""\
 judge panel of 3: openai:a#42dc4fca5920 + openai:b#a9a1f8fd0236 + openai:c#bea4e2596ca4, rubric
 task-completion, passes from 4
+
 Left out                   number
 in the calibration itself       4
 
@@ -156,6 +157,7 @@ Pass rate  by the judge  95 % interval   corrected  95 % interval   items
 all              66.7 %  56.4 to 75.5 %     68.7 %  53.5 to 87.4 %     90
 new              66.7 %  54.1 to 77.3 %     68.7 %  51.0 to 89.1 %     60
 old              66.7 %  48.8 to 80.8 %     68.7 %  44.9 to 92.7 %     30
+
 the judge meets the minimum (kappa >= 0.6 on >= 50 items)
 """)
     document = json.loads(tracedance("calibrate", "others", "--apply", "c.json", "--json").out)
@@ -223,7 +225,7 @@ def traces(folder: Path, said: list[str]) -> Path:
     folder.mkdir()
     for number, word in enumerate(said):
         trace = Trace(
-            id=f"{number:032x}",
+            id=f"{number + 10:x}" * 32,
             metadata={"says": {"verdict": word, "why": f"\x1b[31m{word}"}},
             outcome=Outcome(reward=float(number % 2)),
         )
@@ -268,8 +270,8 @@ judge fails             1            1
 
 2 disagreements
 Item          judge  truth  the judge's reason
-000000000000  pass   fail   \\x1b[31mfine
-000000000000  fail   pass   \\x1b[31mno
+cccccccccccc  pass   fail   \\x1b[31mfine
+ffffffffffff  fail   pass   \\x1b[31mno
 
 the judge does not meet the minimum (kappa >= 0.6 on >= 50 items): 5 items, and at least 50 are
 asked for
