@@ -9,6 +9,8 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.cli.conftest import Tracedance
+from tests.cli.test_judge_verb import TURN_RUBRIC, judging, trace
+from tests.support.scripted_models import scripted_models
 from tracedance_sdk.demo import record_run, task_text
 from tracedance_sdk.formats import save_trace
 from tracedance_sdk.grading import ResultRow, ResultSetWriter, Subject, Verdict
@@ -22,7 +24,7 @@ NEW = {**{f"task-{n}": "ff" for n in range(7)}, "task-7": "pp"}
 def sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tracedance: Tracedance) -> Path:
     """Stand in a folder with old/ and new/: result sets of an agent before and after a change."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "110")
+    monkeypatch.setenv("COLUMNS", "98")
     (tmp_path / "task.yaml").write_text(task_text(), encoding="utf-8")
     runs = {"p": record_run("efficient"), "f": record_run("inefficient")}
     for name, outcomes in (("old", OLD), ("new", NEW)):
@@ -64,13 +66,13 @@ spec:revenue-email pass rate: the sample is 8 pairs (16 and 16 runs)
 
 7 subjects changed: 7 worse, 0 better
        Subject    A    B  Why
-worse  task-0   2/2  0/2  acceptable inputs: action 2 (select_range...:Z100'}; acceptable: {'range': 'B4:B11'}
-worse  task-1   2/2  0/2  acceptable inputs: action 2 (select_range...:Z100'}; acceptable: {'range': 'B4:B11'}
-worse  task-2   2/2  0/2  acceptable inputs: action 2 (select_range...:Z100'}; acceptable: {'range': 'B4:B11'}
-worse  task-3   2/2  0/2  acceptable inputs: action 2 (select_range...:Z100'}; acceptable: {'range': 'B4:B11'}
-worse  task-4   2/2  0/2  acceptable inputs: action 2 (select_range...:Z100'}; acceptable: {'range': 'B4:B11'}
-worse  task-5   2/2  0/2  acceptable inputs: action 2 (select_range...:Z100'}; acceptable: {'range': 'B4:B11'}
-worse  task-6   2/2  0/2  acceptable inputs: action 2 (select_range...:Z100'}; acceptable: {'range': 'B4:B11'}
+worse  task-0   2/2  0/2  acceptable inputs: action 2 (select...}; acceptable: {'range': 'B4:B11'}
+worse  task-1   2/2  0/2  acceptable inputs: action 2 (select...}; acceptable: {'range': 'B4:B11'}
+worse  task-2   2/2  0/2  acceptable inputs: action 2 (select...}; acceptable: {'range': 'B4:B11'}
+worse  task-3   2/2  0/2  acceptable inputs: action 2 (select...}; acceptable: {'range': 'B4:B11'}
+worse  task-4   2/2  0/2  acceptable inputs: action 2 (select...}; acceptable: {'range': 'B4:B11'}
+worse  task-5   2/2  0/2  acceptable inputs: action 2 (select...}; acceptable: {'range': 'B4:B11'}
+worse  task-6   2/2  0/2  acceptable inputs: action 2 (select...}; acceptable: {'range': 'B4:B11'}
 
 B is worse than A
 """)
@@ -184,3 +186,42 @@ def test_other_criteria_are_noted(sets: Path, tracedance: Tracedance) -> None:
     ran = tracedance("compare", "old", "other")
     assert "note: the criteria of spec:revenue-email are others in B" in ran.out
     assert "paired by trace" in ran.out
+
+
+def test_two_models_are_taken_turns_with_judged_and_compared(
+    tmp_path: Path, tracedance: Tracedance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for mark in "abcdef01":
+        save_trace(trace(mark), tmp_path / "traces" / f"{mark}.json")
+    Path("kind.yaml").write_text(TURN_RUBRIC)
+    scores = {"good": 5, "poor": 1}
+    script = judging(lambda text: scores["good" if "good says" in text else "poor"])
+    with scripted_models(script) as server:
+        for model, judge in (("good", "j"), ("poor", "j"), ("poor", "k")):
+            name = server.name("openai", model)
+            tracedance("next-turn", "traces", "--model", name, "--samples", "2", "--out", model)
+            done = tracedance(
+                "judge", model, "--traces", "traces", "--rubric", "kind.yaml",
+                "--model", server.name("openai", judge), "--out", f"{model}-{judge}",
+            )  # fmt: skip
+            assert done.code == 0
+    worse = tracedance("compare", "good-j", "poor-j", "--json")
+    document = json.loads(worse.out)
+    assert (worse.code, document["paired_by"], document["notes"]) == (1, "trace", [])
+    told = [(line["grader"], line["measure"], line["a"], line["b"], line["pairs"], line["runs"])
+            for line in document["lines"]]  # fmt: skip
+    assert told == [
+        ("rubric:kind", "pass rate", 1.0, 0.0, 8, [16, 16]),
+        ("rubric:kind", "score", 1.0, 0.2, 8, [16, 16]),
+    ]
+    (beside,) = document["beside"]
+    assert beside["grader"].startswith("judge:kind:openai:j@")
+    refused = tracedance("compare", "good-j", "poor-k")
+    assert refused.code == 2
+    assert "the judges of rubric 'kind' differ: A openai:j@" in refused.err
+    allowed = tracedance("compare", "good-j", "poor-k", "--allow-different-judges")
+    assert allowed.code == 1
+    replies = tracedance("compare", "good", "poor")
+    assert replies.code == 2
+    assert "set A has neither verdicts nor scores, only rows of next_turn" in replies.err
