@@ -15,7 +15,7 @@ import pytest
 
 from tests.llm.contexts import CONTEXT, TOOLS
 from tests.support.scripted_models import APIS, Answer, ScriptedModels, saying, scripted_models
-from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.errors import InvalidOption, UnreadableFile
 from tracedance_sdk.llm import (
     Asker,
     Budget,
@@ -347,8 +347,63 @@ def test_two_processes_share_a_cache_and_a_killed_one_loses_nothing(tmp_path: Pa
         last = _process(server, tmp_path)
         assert last.communicate(timeout=60)[0] == printed[0]
     assert len(server.requests) == paid
-    assert paid - before >= 30 - kept
+    assert paid - before == 30 - kept
     assert len(list(tmp_path.rglob("??/*.json"))) == 30
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_the_same_question_asked_at_once_is_paid_for_once(api: str, tmp_path: Path) -> None:
+    async def work() -> list[Reply]:
+        model = chat_model(server.name(api))
+        askers = [Asker(model, cache=ReplyCache(tmp_path, model.name)) for _ in range(2)]
+        asked = [asker.ask(Question(CONTEXT, TOOLS)) for asker in askers * 3]
+        replies = await asyncio.gather(*asked)
+        await model.close()  # type: ignore[union-attr]  # no recorded model
+        return replies
+
+    with scripted_models(lambda _, n: Answer(saying(api, f"reply {n}"), delay_s=0.1)) as server:
+        replies = asyncio.run(work())
+    assert len(server.requests) == 1
+    assert sorted(reply.cached for reply in replies) == [False] + [True] * 5
+    assert {reply.turn and reply.turn.text for reply in replies} == {"reply 0"}
+    assert not list(tmp_path.rglob("*.claim"))
+
+
+def test_who_waits_for_a_reply_that_fails_asks_anew(tmp_path: Path) -> None:
+    bad = Answer({"error": {"message": "no"}}, status=500, delay_s=0.1)
+    with scripted_models(lambda _, n: bad if n == 0 else Answer(saying("openai"))) as server:
+        cache = ReplyCache(tmp_path, server.name("openai"))
+        model = chat_model(server.name("openai"), retries=0)
+
+        async def work() -> list[Reply]:
+            asker = Asker(model, cache=cache)
+            replies = await asyncio.gather(*(asker.ask(Question(CONTEXT)) for _ in range(3)))
+            await asker.close()
+            return replies
+
+        replies = asyncio.run(work())
+    assert len(server.requests) == 2
+    assert sorted(kinds(replies), key=str) == [None, None, "error"]
+
+
+def test_a_claim_that_a_killed_process_left_holds_nobody_up(tmp_path: Path) -> None:
+    with scripted_models(lambda *_: Answer(saying("openai"))) as server:
+        cache = ReplyCache(tmp_path, server.name("openai"))
+        ask(server, 1, cache=cache)
+        (path,) = cache.folder.rglob("??/*.json")
+        path.unlink()
+        path.with_name(f".{path.stem}.claim").touch()
+        assert kinds(ask(server, 1, cache=cache)) == [None]
+    assert len(server.requests) == 2
+    assert not list(tmp_path.rglob("*.claim"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a folder that not even root may write")
+def test_nothing_is_paid_for_that_cannot_be_kept() -> None:
+    refused = pytest.raises(UnreadableFile, match="cannot be written")
+    with scripted_models(lambda *_: Answer(saying("openai"))) as server, refused:
+        ask(server, 1, cache=ReplyCache("/proc/nowhere", server.name("openai")))
+    assert not server.requests
 
 
 def test_a_question_is_drawn_only_when_there_is_a_place_for_it() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from typing import Any, NamedTuple
 
 import pytest
@@ -235,6 +236,57 @@ def test_a_reply_that_drips_ends_at_the_deadline(api: str, stream: bool) -> None
         reply = complete(server.name(api), timeout_s=0.4, retries=0, stream=stream)
     assert reply.missing is not None
     assert str(reply.missing) == "error: no reply in time"
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("api", APIS)
+def test_the_next_try_comes_when_the_endpoint_said(api: str, stream: bool) -> None:
+    came: list[float] = []
+
+    def script(_: object, number: int) -> Answer:
+        came.append(time.monotonic())
+        if number == 0:
+            return Answer({"error": {}}, status=429, headers=(("retry-after", "2"),))
+        return as_streamed(api, Answer(saying(api))) if stream else Answer(saying(api))
+
+    with scripted_models(script) as server:
+        reply = complete(server.name(api), timeout_s=5, retries=1, stream=stream)
+    assert reply.missing is None
+    assert 1.9 <= came[1] - came[0] < 10
+
+
+HOURS = {
+    "seconds": ("retry-after", "3600"),
+    "milliseconds": ("retry-after-ms", "3600000"),
+    "a date": ("retry-after", "Fri, 31 Dec 2100 23:59:59 GMT"),
+}
+
+
+@pytest.mark.parametrize("wait", HOURS)
+@pytest.mark.parametrize("api", APIS)
+def test_an_hour_is_not_waited(api: str, wait: str) -> None:
+    answer = Answer({"error": {}}, status=503, headers=(HOURS[wait],))
+    begun = time.monotonic()
+    with scripted_models(lambda *_: answer) as server:
+        reply = complete(server.name(api), timeout_s=5, retries=2)
+    assert reply.missing is not None
+    assert (reply.missing.kind, len(server.requests)) == ("error", 1)
+    assert time.monotonic() - begun < 10
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_wait_that_cannot_be_read_is_a_short_one(api: str) -> None:
+    wait = Answer({"error": {}}, status=503, headers=(("retry-after", "a while"),))
+    with scripted_models(lambda _, n: Answer(saying(api)) if n else wait) as server:
+        assert complete(server.name(api), timeout_s=5, retries=1).missing is None
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_call_to_this_machine_takes_no_proxy(api: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy"):
+        monkeypatch.setenv(variable, "http://127.0.0.1:1")
+    with scripted_models(lambda *_: Answer(saying(api))) as server:
+        assert complete(server.name(api), retries=0).missing is None
 
 
 @pytest.mark.parametrize("api", APIS)

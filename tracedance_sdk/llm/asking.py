@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
@@ -86,9 +87,15 @@ class Asker:
         mark = hashlib.sha256(data).hexdigest()
         if (known := self._known(model, mark)) is not None:
             return known
-        return await self._sent(
-            self.spending.expected(len(data)), lambda: self._fresh(model, request, mark)
-        )
+        async with contextlib.AsyncExitStack() as held:
+            if self._cache is not None:
+                await held.enter_async_context(self._cache.claim(mark))
+                # Whoever held the claim before may have paid.
+                if (known := self._known(model, mark)) is not None:
+                    return known
+            return await self._sent(
+                self.spending.expected(len(data)), lambda: self._fresh(model, request, mark)
+            )
 
     async def ask_all(self, questions: Iterable[Question]) -> AsyncIterator[tuple[int, Reply]]:
         """Yield the number of each question, from 0, with its reply, as they come in.

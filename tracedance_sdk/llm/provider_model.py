@@ -17,14 +17,12 @@ from tracedance_sdk.errors import InvalidJSON, InvalidTrace, MissingDependency
 from tracedance_sdk.llm.chat import Context, Missing, Reply, Settings
 from tracedance_sdk.llm.endpoints import Endpoint, key_of
 from tracedance_sdk.llm.event_loops import LoopClients
-from tracedance_sdk.llm.failures import is_used_up, masked, may_pass, missing_of, told_error
+from tracedance_sdk.llm.failures import masked, may_pass, missing_of, told_error
+from tracedance_sdk.llm.retrying import LONGEST_WAIT_S, stop_hopeless
 from tracedance_sdk.trace import UNKNOWN, Json, ToolDefinition, Turn, parse_json
 
 TIMEOUT_S: Final = 600.0
 RETRIES: Final = 2
-_LONGEST_WAIT_S: Final = 60.0
-"""What an SDK waits at most before it tries again."""
-
 _PAUSE_S: Final = 0.5
 """Before the first further try after a stream broke off, as the SDKs do; then twice as long."""
 
@@ -140,7 +138,7 @@ class ProviderModel(ABC):
             self._key = key_of(self.endpoint)
             await self._clients.keep(self._open(sdk))
         tries = self._retries + 1
-        deadline_s = self._timeout_s * tries + _LONGEST_WAIT_S * self._retries
+        deadline_s = self._timeout_s * tries + LONGEST_WAIT_S * self._retries
         try:
             # A server that sends a byte now and then would never run into the SDK's own timeout.
             async with asyncio.timeout(deadline_s):
@@ -210,7 +208,7 @@ class ProviderModel(ABC):
                 await response.http_response.aclose()
             left -= 1
             await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_WAIT_S)
+            pause_s = min(2 * pause_s, LONGEST_WAIT_S)
 
     @property
     def _client(self) -> Any:
@@ -229,7 +227,7 @@ class ProviderModel(ABC):
         if self.endpoint.is_loopback:
             # Neither a proxy nor a redirect may take a local call off this machine.
             options = {"trust_env": False, "follow_redirects": False}
-        client = sdk.DefaultAsyncHttpxClient(event_hooks={"response": [_stop_hopeless]}, **options)
+        client = sdk.DefaultAsyncHttpxClient(event_hooks={"response": [stop_hopeless]}, **options)
         return getattr(sdk, kind)(
             api_key=self._key or _NO_KEY,
             base_url=self.endpoint.base_url,
@@ -243,14 +241,6 @@ class ProviderModel(ABC):
             return parse_json(masked(text, self._key).encode(), where="reply")
         except InvalidJSON as error:
             return Missing("unparsable", str(error))
-
-
-async def _stop_hopeless(response: Any) -> None:
-    """Tell the SDK not to try again when an account is used up, which no waiting mends."""
-    if response.status_code == 429:
-        await response.aread()
-        if is_used_up(response.text):
-            response.headers["x-should-retry"] = "false"
 
 
 def _lacks(turn: Turn) -> Missing | None:

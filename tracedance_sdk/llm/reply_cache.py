@@ -2,8 +2,9 @@
 
 A folder for each model holds ``model.json`` and one file for each reply, ``ab/abcd....json``. A
 reply is written beside its place and then put there in one step, and the first one stays: several
-processes may share a cache, and a killed one leaves no half-written reply. A reply that a loss of
-power has damaged counts as absent.
+processes may share a cache, and a killed one leaves no half-written reply. Whoever is about to pay
+for a reply claims it, so that others wait for it. A reply that a loss of power has damaged counts
+as absent.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ import hashlib
 import os
 import re
 import secrets
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Final, Self
 
 import orjson
 
 from tracedance_sdk.errors import InvalidJSON, UnreadableFile
+from tracedance_sdk.llm.claims import claimed
 from tracedance_sdk.trace import Json, parse_json, read_bytes, spelled_out
 
 FORMAT: Final = "tracedance.reply"
@@ -80,8 +83,27 @@ class ReplyCache:
             self._name()
             _place(self._path(request_hash), document, replace=is_damaged)
         except OSError as error:
-            where = str(self.folder)
-            raise UnreadableFile(f"{where!r} cannot be written: {error.strerror}") from error
+            raise self._unwritable(error) from error
+
+    @contextlib.asynccontextmanager
+    async def claim(self, request_hash: str) -> AsyncIterator[None]:
+        """Hold the right to pay for a reply, once whoever holds it has let go.
+
+        What another kept meanwhile is found by `get`.
+
+        Raises:
+            UnreadableFile: The folder cannot be written, so that nothing could be kept.
+        """
+        path = self._path(request_hash)
+        async with contextlib.AsyncExitStack() as held:
+            try:
+                await held.enter_async_context(claimed(path.with_name(f".{path.stem}.claim")))
+            except OSError as error:
+                raise self._unwritable(error) from error
+            yield
+
+    def _unwritable(self, error: OSError) -> UnreadableFile:
+        return UnreadableFile(f"{str(self.folder)!r} cannot be written: {error.strerror}")
 
     def _path(self, request_hash: str) -> Path:
         return self.folder / request_hash[:2] / f"{request_hash}.json"
