@@ -15,6 +15,7 @@ import pytest
 
 from tests.cli.conftest import Tracedance
 from tests.support.scripted_models import Answer, Request, ScriptedModels, saying, scripted_models
+from tracedance_sdk.formats import load_trace, save_trace
 from tracedance_sdk.grading import Verdict, read_results
 from tracedance_sdk.judging import TrajectoryJudge
 from tracedance_sdk.llm import Asker, chat_model
@@ -168,6 +169,48 @@ def test_a_calibrated_judge_counts_where_the_task_lets_it(
     (row,) = [row for row in read_results(work / "out").rows if row.verdict is not None]
     assert (row.verdict, row.raw_verdict) == (Verdict(verdict), Verdict.PASS)
     assert "does not gate: it is not calibrated" in " ".join(alone.out.split())
+
+
+def test_what_calibrate_writes_of_its_rows_lets_it_count(
+    work: Path, tracedance: Tracedance, gated: Path
+) -> None:
+    (work / "many").mkdir()
+    for path in (work / "traces").iterdir():
+        trace = load_trace(path)
+        for n in range(13):
+            again = trace.model_copy(update={"id": f"{path.stem}-{n}", "group": f"group {n}"})
+            save_trace(again, work / "many" / f"{path.stem}-{n}.json")
+
+    def sees_john(request: Request, _: int) -> Answer:
+        score = 0.2 if "John" in json.dumps(request.body) else 0.9
+        return Answer(saying("openai", json.dumps({**GOOD, "score": score})))
+
+    with scripted_models(sees_john) as server:
+        judge = ("--judge", server.name("openai"))
+        tracedance("evaluate", "many", "--spec", gated, *judge, "--out", "out")
+        told = [row for row in read_results(work / "out").rows if row.verdict is None]
+        lines: list[Any] = [{"format": "tracedance.labels", "version": 1, "rubric": "any"}]
+        lines[0] |= {"rubric_sha256": None, "set": {}}
+        lines += [
+            {
+                "subject": row.subject.model_dump(exclude_none=True),
+                "sample": 0,
+                "model": row.model,
+                "group": row.group,
+                "labeller": "ann",
+                "score": None,
+                "passed": (row.score or 0) > 0.5,
+            }
+            for row in told
+        ]
+        labels = work / "labels.jsonl"
+        labels.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        made = tracedance("calibrate", "out", "--labels", labels, "--out", "known.json")
+        given = ("--spec", gated, *judge, "--calibration", "known.json")
+        good = tracedance("evaluate", "traces/efficient.json", *given)
+    assert len(told) == 52
+    assert (made.code, good.code) == (0, 0), made.err + good.err
+    assert "gate" not in good.out
 
 
 def test_a_calibration_without_a_task_that_lets_it_count_is_mentioned(
