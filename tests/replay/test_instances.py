@@ -122,6 +122,7 @@ def test_a_turn_that_is_not_there_has_no_recorded_settings() -> None:
 
 
 def test_a_model_goes_on_from_instances(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kind = TRACE.model_copy(update={"system_prompt": "Be kind."})
     torn = TRACE.model_copy(
         update={"turns": numbered(*TRACE.turns, turn("assistant", calls=[call("book")]))}
     )
@@ -136,7 +137,7 @@ def test_a_model_goes_on_from_instances(tmp_path: Path, capsys: pytest.CaptureFi
     path = lines(
         tmp_path / "asked.jsonl",
         {**ONE, "group": "g"},
-        {**ONE, "id": "b"},
+        {**ONE, "id": "b", "trace": kind.to_dict()},
         {"id": "c", "trace": lacking.to_dict(), "turn": 2},
         {"id": "d"},
     )
@@ -164,3 +165,12 @@ def test_a_model_goes_on_from_instances(tmp_path: Path, capsys: pytest.CaptureFi
     assert f"book: {problem}" in told.out
     assert "line 5" in told.err
     assert "holds instances, which say themselves where they are cut" in told.err
+
+
+def test_instances_among_traces_are_passed_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines(tmp_path / "asked.jsonl", ONE)
+    (tmp_path / "run.json").write_text(json.dumps(TRACE.to_dict()))
+    assert run(["show", str(tmp_path)]) == 0
+    assert "asked.jsonl' is passed over: a tracedance.instances" in capsys.readouterr().err

@@ -36,7 +36,7 @@ _MOST_PROBLEMS: Final = 20
     metavar="PATH",
     help="The file; compressed when its name ends in .gz. - is standard output.",
 )
-@wanted_options(tools="recorded")
+@wanted_options(tools="recorded", of="Of a store: ")
 @click.option("--force", is_flag=True, help="Replace the file when it is there.")
 def export(
     sources: tuple[Path, ...],

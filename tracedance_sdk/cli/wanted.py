@@ -33,11 +33,14 @@ class Wanted(NamedTuple):
     tools: ToolLimit
 
 
-def wanted_options(*, tools: ToolLimit) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def wanted_options(
+    *, tools: ToolLimit, of: str = ""
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Give a verb ``--trace``, ``--where`` and ``--tools``, as one `Wanted` by the name ``wanted``.
 
     Args:
         tools: The weakest origin unless the user says another.
+        of: Whose definitions, where it matters, such as ``Of a store: ``.
     """
     options = (
         click.option(
@@ -54,11 +57,11 @@ def wanted_options(*, tools: ToolLimit) -> Callable[[Callable[..., int]], Callab
             type=click.Choice(("recorded", "known", "inferred")),
             default=tools,
             show_default=True,
-            help="The weakest origin of tool definitions.",
+            help=f"{of}{'the' if of else 'The'} weakest origin of tool definitions.",
         ),
     )
 
-    def of(command: Callable[..., int]) -> Callable[..., int]:
+    def with_options(command: Callable[..., int]) -> Callable[..., int]:
         @functools.wraps(command)
         def with_wanted(*arguments: Any, **given: Any) -> int:
             wanted = Wanted(**{name: given.pop(name) for name in Wanted._fields})
@@ -69,7 +72,7 @@ def wanted_options(*, tools: ToolLimit) -> Callable[[Callable[..., int]], Callab
             found = option(found)
         return found
 
-    return of
+    return with_options
 
 
 def cut_options(command: Callable[..., int]) -> Callable[..., int]:
