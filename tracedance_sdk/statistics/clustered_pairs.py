@@ -171,12 +171,16 @@ def _signed_sums(sizes: Sequence[float]) -> NDArray[Any]:
 
 
 def _drawn(sizes: Sequence[float], least: float, seed: int, n_resamples: int) -> float:
+    """Return how often drawn signs give a sum at least so far from 0, the one at hand included.
+
+    Of m clusters of one size, the signs together are a binomial draw.
+    """
     numpy = load("numpy")
     generator = numpy.random.default_rng(seed)
-    weights = numpy.array(sorted(sizes))
+    values, counts = numpy.unique(numpy.round(sizes, 12), return_counts=True)
     hits = 0
     for start in range(0, n_resamples, _ROWS):
         rows = min(_ROWS, n_resamples - start)
-        signs = generator.integers(0, 2, size=(rows, len(weights)), dtype=numpy.int8) * 2.0 - 1
-        hits += int((abs(signs @ weights) >= least).sum())
+        signs = 2.0 * generator.binomial(counts, 0.5, size=(rows, len(counts))) - counts
+        hits += int((abs(signs @ values) >= least).sum())
     return (1 + hits) / (1 + n_resamples)

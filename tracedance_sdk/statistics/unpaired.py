@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Final
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from tracedance_sdk.errors import NotEnoughData
 from tracedance_sdk.statistics.checking import (
@@ -18,6 +19,9 @@ from tracedance_sdk.statistics.checking import (
 from tracedance_sdk.statistics.extra import load
 from tracedance_sdk.statistics.intervals import Difference, Interval, Significance
 from tracedance_sdk.statistics.proportions import wilson_interval
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _ROWS: Final = 2_000
 
@@ -115,7 +119,8 @@ def stratified_difference(
         counts = [(round(sum(of)), len(of)) for of in (first[0], second[0])]
         p_value = fisher_exact(counts[0], counts[1]).p_value
     else:
-        p_value = _dealt(first, second, value, seed, n_resamples)
+        deal = _dealt_passes if is_binary else _dealt_scores
+        p_value = _share_dealt(deal(first, second), value * len(first), seed, n_resamples)
     return Difference(value, interval, p_value, sum(map(len, (*first, *second))))
 
 
@@ -149,24 +154,52 @@ def _welch(old: list[list[float]], new: list[list[float]], value: float, level: 
     return Interval(value - half, value + half, level)
 
 
-def _dealt(
-    old: list[list[float]], new: list[list[float]], value: float, seed: int, n_resamples: int
-) -> float:
+_Deal = Callable[[Any, int], "NDArray[Any]"]
+"""Takes a generator and a number of rows, and gives sums over tasks of differences, ``(rows,)``."""
+
+
+def _share_dealt(deal: _Deal, found: float, seed: int, n_resamples: int) -> float:
     """Return how often runs dealt anew differ as much, the dealing at hand included."""
     numpy = load("numpy")
     generator = numpy.random.default_rng(seed)
-    pools = [numpy.array(sorted([*a, *b])) for a, b in zip(old, new, strict=True)]
-    sizes = [len(values) for values in new]
-    least = abs(value) * len(old) * (1 - 1e-9)
+    least = abs(found) * (1 - 1e-9) - 1e-12
     hits = 0
     for start in range(0, n_resamples, _ROWS):
-        rows = min(_ROWS, n_resamples - start)
-        sums = numpy.zeros(rows)
-        for pool, size in zip(pools, sizes, strict=True):
+        sums = deal(generator, min(_ROWS, n_resamples - start))
+        hits += int((abs(sums) >= least).sum())
+    return (1 + hits) / (1 + n_resamples)
+
+
+def _dealt_scores(old: list[list[float]], new: list[list[float]]) -> _Deal:
+    numpy = load("numpy")
+    pools = [(numpy.array(sorted([*a, *b])), len(b)) for a, b in zip(old, new, strict=True)]
+
+    def deal(generator: Any, rows: int) -> NDArray[Any]:
+        sums: NDArray[Any] = numpy.zeros(rows)
+        for pool, size in pools:
             mixed = generator.permuted(numpy.tile(pool, (rows, 1)), axis=1)
             sums += mixed[:, :size].mean(axis=1) - mixed[:, size:].mean(axis=1)
-        hits += int((abs(sums) >= least - 1e-12).sum())
-    return (1 + hits) / (1 + n_resamples)
+        return sums
+
+    return deal
+
+
+def _dealt_passes(old: list[list[float]], new: list[list[float]]) -> _Deal:
+    """Deal passes by the hypergeometric distribution, tasks of one shape together."""
+    numpy = load("numpy")
+    shapes = Counter(
+        (round(sum(a) + sum(b)), len(a), len(b)) for a, b in zip(old, new, strict=True)
+    )
+
+    def deal(generator: Any, rows: int) -> NDArray[Any]:
+        sums: NDArray[Any] = numpy.zeros(rows)
+        for (passes, n_old, n_new), tasks in sorted(shapes.items()):
+            fails = n_old + n_new - passes
+            drawn = generator.hypergeometric(passes, fails, n_new, size=(rows, tasks)).sum(axis=1)
+            sums += drawn / n_new - (passes * tasks - drawn) / n_old
+        return sums
+
+    return deal
 
 
 def _mean(values: Values) -> float:
