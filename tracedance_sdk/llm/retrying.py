@@ -35,5 +35,7 @@ def _asked_wait_s(headers: Mapping[str, str]) -> float:
         return float(headers.get("retry-after-ms", "")) / 1000
     with contextlib.suppress(ValueError):
         return float(told)
-    date = parsedate_tz(told)
-    return 0.0 if date is None else mktime_tz(date) - time.time()
+    with contextlib.suppress(ValueError, OverflowError):
+        date = parsedate_tz(told)
+        return 0.0 if date is None else mktime_tz(date) - time.time()
+    return 0.0
