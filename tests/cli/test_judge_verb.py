@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from tests.cli.conftest import Tracedance
@@ -23,9 +24,12 @@ from tests.support.scripted_models import (
     saying,
     scripted_models,
 )
+from tracedance_sdk.cli.judge import judge_command
 from tracedance_sdk.formats import save_trace
 from tracedance_sdk.grading import ResultRow, read_results
-from tracedance_sdk.judging import rows_of_rubric
+from tracedance_sdk.judging import MOST_CHARACTERS, OUTPUT_CAP, rows_of_rubric
+from tracedance_sdk.judging.condensing import FEWEST_CHARACTERS
+from tracedance_sdk.llm import CONCURRENCY, RETRIES, TIMEOUT_S
 from tracedance_sdk.replay import Instance, write_instances
 from tracedance_sdk.statistics import clustered_rate, mean_interval
 from tracedance_sdk.trace import Parent, ToolDefinition, Trace, assess
@@ -434,6 +438,21 @@ def test_different_replies_under_one_name_are_refused(places: Path, tracedance: 
         done = tracedance(*command, *rest, first, second)
     assert done.code == 2
     assert "different replies of openai:m@" in done.err
+
+
+def test_the_options_begin_with_what_the_library_does() -> None:
+    options = {option.name: option for option in judge_command.params}
+    for name, default in {
+        "max_characters": MOST_CHARACTERS,
+        "max_tokens": OUTPUT_CAP,
+        "concurrency": CONCURRENCY,
+        "timeout_s": TIMEOUT_S,
+        "retries": RETRIES,
+    }.items():
+        assert options[name].default == default, name
+    least = options["max_characters"].type
+    assert isinstance(least, click.IntRange)
+    assert least.min == FEWEST_CHARACTERS
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL], ids=["stopped", "killed"])

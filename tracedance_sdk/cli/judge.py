@@ -80,7 +80,7 @@ _INTERRUPTED: Final = 130
 )
 @click.option(
     "--max-characters",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=4_000),
     default=24_000,
     show_default=True,
     metavar="N",
