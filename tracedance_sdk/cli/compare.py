@@ -9,7 +9,7 @@ import click
 
 _EXIT_CODES: Final = """\b
 Exit codes:
-  0  better, or no difference shown; with --margin: not worse by more than that
+  0  better or no difference shown; with --margin: not worse by more
   1  worse
   2  wrong use, or sets that cannot be compared
   3  not enough data, or with --margin: not shown either way
