@@ -28,7 +28,6 @@ from tracedance_sdk.replay.derivation import (
     NotApplicable,
     ProvenRule,
     RuleBook,
-    effective_write,
     parsed,
 )
 from tracedance_sdk.replay.recordings import (
@@ -38,12 +37,11 @@ from tracedance_sdk.replay.recordings import (
     Recording,
     Shelf,
     Write,
-    histories_differ,
-    is_stale,
+    next_mark,
     telling_values,
-    write_of,
+    writes_that_matter,
 )
-from tracedance_sdk.trace import UNKNOWN, ErrorInfo, Json, Result, call_key, canonical_json
+from tracedance_sdk.trace import UNKNOWN, ErrorInfo, Json, Result, call_key
 
 _log = logging.getLogger(__name__)
 
@@ -108,7 +106,11 @@ class AnswerSession:
         self._ladder = ladder
         self._asked: Counter[str] = Counter()
         self._writes: list[Write] = []
+        self._mark = 0
+        self._mattered: tuple[str, int, list[str]] = ("", 0, [])
+        self._values_of: tuple[str, frozenset[str]] = ("", frozenset())
         self._known = KnownRecords()
+        self._unread: list[tuple[str, Json, Result, Write | None]] = []
         self._before: KnownRecords | None = None
         self._changed: set[str] = set()
         self.answers: list[Answer] = []
@@ -183,7 +185,10 @@ class AnswerSession:
             return False
         before = self._ladder.shelf.conversation(recorded.origin.conversation).writes
         held = before[: recorded.origin.n_writes]
-        return is_stale(telling_values(arguments), held, self._writes, certain_only=True)
+        values = self._values(call_key(name, arguments), arguments)
+        return writes_that_matter(values, held, certain_only=True) != writes_that_matter(
+            values, self._writes, certain_only=True
+        )
 
     def _writes_by(self, name: str) -> bool:
         return self._ladder.effect_of(name) in WRITES
@@ -199,15 +204,24 @@ class AnswerSession:
         ]
         if not candidates:
             return None
+        if len(candidates) == 1:
+            return self._replayed("other", *candidates[0], arguments)._replace(n_candidates=1)
         conversation, recording = self._chosen(candidates, arguments)
-        said = _said(recording.result)
-        disagreeing = sum(_said(item.result) != said for _, item in candidates)
         answer = self._replayed("other", conversation, recording, arguments)
+        of = self._ladder.shelf.said
+        said = of(recording)
+        disagreeing = sum(of(item) != said for _, item in candidates)
         return answer._replace(n_candidates=len(candidates), n_disagreeing=disagreeing)
 
     def _of_ordinal(self, found: list[Recording], key: str) -> Recording:
         """Return the k-th recording for the k-th call, the last one for all further calls."""
         return found[min(self._asked[key], len(found)) - 1]
+
+    def _values(self, key: str, arguments: Json) -> frozenset[str]:
+        """Return the telling values of a call, which are looked for once."""
+        if key != self._values_of[0]:
+            self._values_of = key, telling_values(arguments)
+        return self._values_of[1]
 
     def _replayed(
         self,
@@ -216,30 +230,33 @@ class AnswerSession:
         recording: Recording,
         arguments: Json,
     ) -> Answer:
+        origin = Origin(conversation.id, recording.turn, recording.ordinal, recording.n_writes)
+        if conversation.marks[recording.n_writes] == self._mark:
+            return Answer(stamp, recording.result, origin)
+        stale = self._is_stale(conversation, recording, arguments)
+        return Answer(stamp, recording.result, origin, stale, write_history_differs=True)
+
+    def _is_stale(self, conversation: Conversation, recording: Recording, arguments: Json) -> bool:
+        if conversation.marks[recording.n_writes] == self._mark:
+            return False
+        values = self._values(recording.key, arguments)
+        if self._mattered[:2] != (recording.key, self._mark):
+            self._mattered = recording.key, self._mark, writes_that_matter(values, self._writes)
         before = conversation.writes_before(recording)
-        return Answer(
-            stamp,
-            recording.result,
-            Origin(conversation.id, recording.turn, recording.ordinal, recording.n_writes),
-            stale=is_stale(telling_values(arguments), before, self._writes),
-            write_history_differs=histories_differ(before, self._writes),
-        )
+        return writes_that_matter(values, before) != self._mattered[2]
 
     def _chosen(
         self, candidates: list[tuple[Conversation, Recording]], arguments: Json
     ) -> tuple[Conversation, Recording]:
-        if self._ladder.order == "file" or len(candidates) == 1:
+        if self._ladder.order == "file":
             return candidates[0]
-        values = telling_values(arguments)
-        fresh = [
-            (conversation, recording)
-            for conversation, recording in candidates
-            if not is_stale(values, conversation.writes_before(recording), self._writes)
-        ]
-        left = fresh or candidates
-        votes = Counter(_said(recording.result) for _, recording in left)
+        left = [item for item in candidates if not self._is_stale(*item, arguments)] or candidates
+        if len(left) == 1:
+            return left[0]
+        said = self._ladder.shelf.said
+        votes = Counter(said(recording) for _, recording in left)
         most = max(votes.values())
-        agreed = [item for item in left if votes[_said(item[1].result)] == most]
+        agreed = [item for item in left if votes[said(item[1])] == most]
         return max(agreed, key=lambda item: _recency(item[0], self._ladder.shelf.own.started_at))
 
     def _run_pure(self, name: str, arguments: Json) -> Answer:
@@ -279,7 +296,7 @@ class AnswerSession:
         name = arguments.get(item.rule.by) if isinstance(arguments, dict) else None
         if not isinstance(name, str):
             return UNKNOWN
-        found = self._known.about(name, item.rule.fields, other_than=key)
+        found = self._read_answers().about(name, item.rule.fields, other_than=key)
         if found is None and name not in self._changed:
             if self._before is None:
                 self._before = _untouched_records(self._ladder)
@@ -321,23 +338,30 @@ class AnswerSession:
     def _miss(self, key: str, *, stale: bool) -> MissKind:
         if stale:
             return "recording_stale"
-        shelf = self._ladder.shelf
-        holders = (shelf.own, *shelf.permitted)
-        is_lost = any(key in conversation.unanswered for conversation in holders)
-        return "recording_incomplete" if is_lost else "something_new"
+        return "recording_incomplete" if self._ladder.shelf.lost_answer(key) else "something_new"
 
     def _note(self, key: str, name: str, arguments: Json, result: Result) -> None:
         """Take note of a call for those that follow."""
-        is_unknown = result.error is not None and result.error.type == NOT_RECORDED
-        took_effect = None if is_unknown else result.ok is not False
         write = None
         if self._writes_by(name):
-            self._writes.append(write_of(key, arguments, took_effect=took_effect))
+            is_unknown = result.error is not None and result.error.type == NOT_RECORDED
+            took_effect = None if is_unknown else result.ok is not False
+            made = Write(key, self._values(key, arguments), took_effect)
+            self._writes.append(made)
+            self._mark = next_mark(self._mark, made)
             if took_effect is not False:
-                write = effective_write(key, arguments)
-                self._changed |= write.values
-        value = None if result.ok is False else parsed(result).value
-        self._known.add(key, arguments, value, write=write)
+                write = made
+                self._changed |= made.values
+        if self._ladder.rules is not None:
+            self._unread.append((key, arguments, result, write))
+
+    def _read_answers(self) -> KnownRecords:
+        """Return the records that the answers so far show; they are read when one is wanted."""
+        for key, arguments, result, write in self._unread:
+            value = None if result.ok is False else parsed(result).value
+            self._known.add(key, arguments, value, write=write)
+        self._unread.clear()
+        return self._known
 
 
 def _untouched_records(ladder: Ladder) -> KnownRecords:
@@ -352,12 +376,6 @@ def _untouched_records(ladder: Ladder) -> KnownRecords:
         elif not did_fail and values.isdisjoint(changed):
             known.add(recording.key, recording.arguments, parsed(recording.result).value)
     return known
-
-
-def _said(result: Result) -> bytes:
-    error = None if result.error is None else [result.error.type, result.error.message]
-    content = None if result.content is UNKNOWN else result.content
-    return canonical_json([result.ok, content, error])
 
 
 def _recency(conversation: Conversation, before: datetime | None) -> tuple[bool, float]:

@@ -89,6 +89,9 @@ class ProvenRule(NamedTuple):
     proof: Proof
 
 
+_Asked = tuple[str, frozenset[str], frozenset[str]]
+
+
 class RuleBook:
     """Learns and proves rules, each once for what may be seen.
 
@@ -111,6 +114,7 @@ class RuleBook:
         self._least = least_uses, least_right
         self._learned: dict[tuple[str, str, frozenset[int]], Rule | None] = {}
         self._proven: dict[tuple[str, frozenset[int]], tuple[ProvenRule, ...]] = {}
+        self._held: dict[_Asked, tuple[ProvenRule, ...]] = {}
 
     @property
     def tools(self) -> list[str]:
@@ -121,11 +125,12 @@ class RuleBook:
         self, tool: str, *, excluded_groups: Iterable[str] = (), excluded_ids: Iterable[str] = ()
     ) -> tuple[ProvenRule, ...]:
         """Return the rules of a tool that hold without what is excluded, the simplest first."""
-        return tuple(
-            item
-            for item in self.tried(tool, excluded_groups, excluded_ids)
-            if item.proof.holds(*self._least)
-        )
+        asked = tool, frozenset(excluded_groups), frozenset(excluded_ids)
+        if asked not in self._held:
+            self._held[asked] = tuple(
+                item for item in self.tried(*asked) if item.proof.holds(*self._least)
+            )
+        return self._held[asked]
 
     def tried(
         self, tool: str, excluded_groups: Iterable[str] = (), excluded_ids: Iterable[str] = ()

@@ -26,7 +26,8 @@ from tracedance_sdk.replay.recordings import (
     RecordingIndex,
     Shelf,
     Write,
-    write_of,
+    history_marks,
+    telling_values,
 )
 from tracedance_sdk.trace import Effect, call_key
 
@@ -167,7 +168,7 @@ class Suite:
                 )
             if self.effect_of(call.name) in WRITES:
                 took_effect = None if result is None else result.ok is not False
-                writes.append(write_of(key, call.arguments, took_effect=took_effect))
+                writes.append(Write(key, telling_values(call.arguments), took_effect))
         return Conversation(
             test.id,
             test.source.group,
@@ -175,6 +176,7 @@ class Suite:
             tuple(writes),
             frozenset(unanswered),
             test.source.started_at,
+            history_marks(writes),
         )
 
 

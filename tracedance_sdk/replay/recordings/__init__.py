@@ -13,10 +13,10 @@ from tracedance_sdk.replay.recordings.conversations import (
 from tracedance_sdk.replay.recordings.histories import (
     LEAST_CHARACTERS,
     Write,
-    histories_differ,
-    is_stale,
+    history_marks,
+    next_mark,
     telling_values,
-    write_of,
+    writes_that_matter,
 )
 from tracedance_sdk.replay.recordings.shelf import Borrowed, Shelf
 
@@ -31,8 +31,8 @@ __all__ = [
     "Shelf",
     "Write",
     "conversation_of",
-    "histories_differ",
-    "is_stale",
+    "history_marks",
+    "next_mark",
     "telling_values",
-    "write_of",
+    "writes_that_matter",
 ]

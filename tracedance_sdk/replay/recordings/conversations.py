@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from tracedance_sdk.errors import InvalidOption
-from tracedance_sdk.replay.recordings.histories import Write, write_of
-from tracedance_sdk.trace import UNKNOWN, Effect, Json, Result, Trace, call_key
+from tracedance_sdk.replay.recordings.histories import Write, history_marks, telling_values
+from tracedance_sdk.trace import UNKNOWN, Effect, Json, Result, Trace, call_key, canonical_json
 
 EffectOf = Callable[[str], Effect]
 """What a use of the tool of this name does to the world."""
@@ -52,6 +52,7 @@ class Conversation(NamedTuple):
         writes: In order; `Recording.n_writes` counts into it.
         unanswered: Keys of calls without a recorded result.
         started_at: When it began, where known.
+        marks: `history_marks` of the writes.
     """
 
     id: str
@@ -60,6 +61,7 @@ class Conversation(NamedTuple):
     writes: tuple[Write, ...]
     unanswered: frozenset[str] = frozenset()
     started_at: datetime | None = None
+    marks: tuple[int, ...] = (0,)
 
     def writes_before(self, recording: Recording) -> tuple[Write, ...]:
         """Return the writes made before a recording of this conversation."""
@@ -101,7 +103,7 @@ def conversation_of(trace: Trace, effect_of: EffectOf) -> Conversation:
                 )
             if effect_of(call.name) in WRITES:
                 took_effect = None if key in unanswered else call.failed is False
-                writes.append(write_of(key, call.arguments, took_effect=took_effect))
+                writes.append(Write(key, telling_values(call.arguments), took_effect))
             place += 1
     return Conversation(
         id=trace.id,
@@ -110,6 +112,7 @@ def conversation_of(trace: Trace, effect_of: EffectOf) -> Conversation:
         writes=tuple(writes),
         unanswered=frozenset(unanswered),
         started_at=next((t.started_at for t in trace.turns if t.started_at is not None), None),
+        marks=history_marks(writes),
     )
 
 
@@ -131,7 +134,11 @@ class RecordingIndex:
                 raise InvalidOption(f"two conversations have the id {conversation.id!r}")
         self._found: dict[str, dict[int, list[Recording]]] = defaultdict(dict)
         self._of_tool: dict[str, list[tuple[int, Recording]]] = defaultdict(list)
+        self._unanswered: dict[str, list[int]] = defaultdict(list)
+        self._said: dict[int, bytes] = {}
         for number, conversation in enumerate(self.conversations):
+            for key in conversation.unanswered:
+                self._unanswered[key].append(number)
             for recording in conversation.recordings:
                 self._found[recording.key].setdefault(number, []).append(recording)
                 self._of_tool[recording.name].append((number, recording))
@@ -144,6 +151,17 @@ class RecordingIndex:
         """Return the recordings of a call by the number of their conversation, both in order."""
         return self._found.get(key, {})
 
+    def without_answer(self, key: str) -> list[int]:
+        """Return the numbers of the conversations that made a call whose answer is not recorded."""
+        return self._unanswered.get(key, [])
+
+    def said(self, recording: Recording) -> bytes:
+        """Return what a recording answers, as bytes that are equal for equal answers."""
+        mark = id(recording)
+        if mark not in self._said:
+            self._said[mark] = _said(recording.result)
+        return self._said[mark]
+
     def of_tool(self, name: str) -> list[tuple[int, Recording]]:
         """Return all recordings of a tool with the number of their conversation, in order."""
         return self._of_tool.get(name, [])
@@ -152,6 +170,12 @@ class RecordingIndex:
     def tools(self) -> list[str]:
         """Names of the recorded tools, sorted."""
         return sorted(self._of_tool)
+
+
+def _said(result: Result) -> bytes:
+    error = None if result.error is None else [result.error.type, result.error.message]
+    content = None if result.content is UNKNOWN else result.content
+    return canonical_json([result.ok, content, error])
 
 
 def _is_answer(result: Result) -> bool:

@@ -7,7 +7,7 @@ may have changed the very record that it speaks of.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from tracedance_sdk.trace import Json
@@ -28,11 +28,6 @@ class Write(NamedTuple):
     key: str
     values: frozenset[str]
     took_effect: bool | None
-
-
-def write_of(key: str, arguments: Json, *, took_effect: bool | None) -> Write:
-    """Return a call as a write."""
-    return Write(key, telling_values(arguments), took_effect)
 
 
 def telling_values(value: Json) -> frozenset[str]:
@@ -56,29 +51,38 @@ def telling_values(value: Json) -> frozenset[str]:
     return frozenset(found)
 
 
-def histories_differ(one: Sequence[Write], other: Sequence[Write]) -> bool:
-    """Whether any write is another one, or they were made in another order."""
-    return [write.key for write in one] != [write.key for write in other]
+def history_marks(writes: Iterable[Write]) -> tuple[int, ...]:
+    """Return a number for each beginning of a history, the empty one first.
+
+    Two histories of one process are the same when their numbers are, as sure as hashes are.
+    """
+    marks = [0]
+    for write in writes:
+        marks.append(next_mark(marks[-1], write))
+    return tuple(marks)
 
 
-def is_stale(
-    values: frozenset[str],
-    recorded: Iterable[Write],
-    now: Iterable[Write],
-    *,
-    certain_only: bool = False,
-) -> bool:
-    """Whether the writes that matter to a call differ between its recording and now.
+def next_mark(mark: int, write: Write) -> int:
+    """Return the number of a history that has one write more."""
+    return hash((mark, write.key))
+
+
+def writes_that_matter(
+    values: frozenset[str], writes: Iterable[Write], *, certain_only: bool = False
+) -> list[str]:
+    """Return the keys of the writes that may have changed what a call with these values is about.
+
+    An answer is stale when they were others before it was recorded than they are now.
 
     Args:
         values: `telling_values` of the call's arguments.
-        recorded: Writes before the recording.
-        now: Writes before the call.
+        writes: In order.
         certain_only: Leave out writes of which it is not known whether they took effect.
     """
-    return _that_matter(values, recorded, certain_only) != _that_matter(values, now, certain_only)
-
-
-def _that_matter(values: frozenset[str], writes: Iterable[Write], certain_only: bool) -> list[str]:
-    barred = (False, None) if certain_only else (False,)
-    return [w.key for w in writes if w.took_effect not in barred and values & w.values]
+    return [
+        write.key
+        for write in writes
+        if write.took_effect is not False
+        and not (certain_only and write.took_effect is None)
+        and not values.isdisjoint(write.values)
+    ]

@@ -69,6 +69,17 @@ class Shelf:
             if self._permitted[number]:
                 yield self._index.conversations[number], found
 
+    def said(self, recording: Recording) -> bytes:
+        """Return what a recording answers, as bytes that are equal for equal answers."""
+        return self._index.said(recording)
+
+    def lost_answer(self, key: str) -> bool:
+        """Whether a conversation that may be read made this call and its answer is not recorded."""
+        return any(
+            number == self._number or self._permitted[number]
+            for number in self._index.without_answer(key)
+        )
+
     def of_tool(self, name: str) -> Iterator[Borrowed]:
         """Yield all recordings of a tool that may be borrowed, in order."""
         for number, recording in self._index.of_tool(name):
