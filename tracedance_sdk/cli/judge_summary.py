@@ -25,7 +25,8 @@ class Scored(NamedTuple):
         name: Of the judge, or of the model whose items they are.
         n: Items.
         mean: Over the items with a score, 0 to 5; None where there is none.
-        interval: Low and high end, 95 %; None for fewer than two independent items.
+        interval: Low and high end, 95 %; None where nothing is known of it: for fewer than two
+            independent items, and where all means are the same.
         n_missing: Scores that are missing, of `n_scores`.
         n_scores: Items times repetitions, and times judges for a panel.
         spread: Mean over the items of the highest less the lowest score of repetitions; None
@@ -195,7 +196,7 @@ def _ends(estimate: Estimate | None, most: int) -> tuple[float, float] | None:
     if estimate is None:
         return None
     low, high, _ = estimate.interval.within(0, most)
-    return low, high
+    return (low, high) if low < high else None
 
 
 def _flat(item: Panelled) -> dict[str, Any]:
