@@ -11,9 +11,10 @@ import pytest
 
 from tests.cli.conftest import Tracedance
 from tests.cli.test_judge_verb import RUN_RUBRIC, TURN_RUBRIC, judging, take_turns, trace
-from tests.support.scripted_models import scripted_models
+from tests.support.scripted_models import Answer, Request, saying, scripted_models
 from tracedance_sdk.formats import save_trace
-from tracedance_sdk.judging import load_calibration, read_labels
+from tracedance_sdk.grading import read_results
+from tracedance_sdk.judging import Label, LabelHeader, LabelWriter, load_calibration, read_labels
 
 MARKS = "abcdef"
 
@@ -26,6 +27,11 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "kind.yaml").write_text(TURN_RUBRIC)
     (tmp_path / "done.yaml").write_text(RUN_RUBRIC)
     return tmp_path
+
+
+def judgement_text(score: float) -> str:
+    said = {"reasoning": "So.", "strengths": [], "weaknesses": [], "issues": [], "score": score}
+    return json.dumps(said)
 
 
 def score(text: str) -> int:
@@ -101,3 +107,35 @@ def test_judged_runs_meet_labels_of_the_runs_themselves(
         assert calibration["rubric"] == rubric
         assert calibration["confusion"] == {"tp": 3, "fp": 1, "fn": 0, "tn": 2}
         assert calibration["exclusions"] == {}
+
+
+def test_a_judge_of_runs_gates_by_the_calibration_that_it_earned(
+    work: Path, tracedance: Tracedance
+) -> None:
+    (work / "gated.yaml").write_text((work / "task.yaml").read_text() + "\njudge: {gate: true}\n")
+
+    def reply(request: Request, _: int) -> Answer:
+        chose_john = '{\\"name\\":\\"John\\"}' in json.dumps(request.body).replace(" ", "")
+        return Answer(saying("openai", judgement_text(0.2 if chose_john else 0.7)))
+
+    with scripted_models(reply) as server:
+        graded = ("evaluate", "traces", "--spec", "gated.yaml", "--judge", server.name("openai"))
+        tracedance(*graded, "--out", "out")
+        rows = [row for row in read_results("out").rows if row.grader.startswith("judge:")]
+        head = LabelHeader(rubric="task-completion")
+        with LabelWriter("ann.jsonl", head) as writer:
+            for row in rows:
+                assert row.score is not None
+                writer.add(Label(subject=row.subject, labeller="ann", passed=row.score > 0.5))
+        ran = tracedance(
+            "calibrate", "out", "--labels", "ann.jsonl", "--out", "c.json", "--min-items", "4",
+            "--pass-from", "3", "--fail-below", "2",
+        )  # fmt: skip
+        assert (ran.code, ran.err) == (0, "")
+        found = load_calibration("c.json")
+        assert found.judges[0].model == server.name("openai")
+        assert found.gate().fail_below == 0.4
+        gated = tracedance(*graded, "--calibration", "c.json", "--out", "again")
+    assert gated.code == 1
+    verdicts = {str(row.verdict) for row in read_results("again").rows if row.verdict is not None}
+    assert verdicts == {"pass", "fail", "critical"}

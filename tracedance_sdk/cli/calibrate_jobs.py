@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
@@ -59,6 +60,9 @@ class CalibratePlan(NamedTuple):
             InvalidOption: Not exactly one other side, several result sets, or an option without
                 what it is about.
         """
+        for name in ("pass_from", "fail_below", "min_kappa"):
+            if math.isnan(getattr(self, name) or 0):
+                raise InvalidOption(f"--{name.replace('_', '-')} is no number; give one")
         given = {
             "--labels": bool(self.labels),
             "--ratings": self.ratings is not None,

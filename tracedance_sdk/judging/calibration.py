@@ -24,9 +24,10 @@ from tracedance_sdk.errors import (
 )
 from tracedance_sdk.grading import Calibration
 from tracedance_sdk.judging.coefficients import kappa_value
-from tracedance_sdk.judging.judged_rows import MOST, KnownJudge
+from tracedance_sdk.judging.judged_rows import KnownJudge
 from tracedance_sdk.judging.measures import Measure
 from tracedance_sdk.judging.ratings import Consensus
+from tracedance_sdk.judging.row_fields import MOST
 from tracedance_sdk.statistics import Confusion, CorrectedRate, corrected_rate
 from tracedance_sdk.trace import Json, invalid_trace, parse_json, read_bytes
 
@@ -255,4 +256,5 @@ def save_calibration(
         draft.write_bytes(orjson.dumps(document, option=orjson.OPT_INDENT_2) + b"\n")
         draft.replace(path)
     except OSError as error:
+        draft.unlink(missing_ok=True)
         raise UnreadableFile(f"{str(path)!r} cannot be written: {error.strerror}") from error

@@ -16,14 +16,21 @@ from pydantic import BaseModel, ConfigDict
 from tracedance_sdk.errors import InvalidOption, NotEnoughData, shown
 from tracedance_sdk.grading import ResultRow, ResultSet, Verdict
 from tracedance_sdk.judging.labels import ItemKey
+from tracedance_sdk.judging.row_fields import (
+    is_judged,
+    number_field,
+    object_field,
+    reason_of,
+    score_of,
+    scores_field,
+    text_field,
+    why_missing,
+)
 
 PANEL: Final = "panel"
 """The name under which all judges of a rubric together are meant."""
 
 PASS_FROM: Final = 4.0
-MOST: Final = 5.0
-"""The highest score; a score from 0 to 1 is this share of it."""
-
 _OF_A_JUDGE: Final = ("model", "prompt_sha256", "rubric_sha256")
 _SETTINGS: Final = ("mode", "repeats")
 _THERE: Final = "the result set"
@@ -118,14 +125,15 @@ def judged_items(
         NotEnoughData: No rows by judges.
     """
     rows = _rows_of(results.rows, rubric)
-    own = {float(_extra(row, "pass_from") or PASS_FROM) for row in rows.of_panel} or {PASS_FROM}
+    own = {_passing_score(row) for row in rows.of_panel} or {PASS_FROM}
     if len(own) > 1 and pass_from is None:
         raise InvalidOption(f"rows pass from different scores: {sorted(own)}; give --pass-from")
     bound = min(own) if pass_from is None else pass_from
     told = results.manifest
     settings: dict[str, Any] = {name: told[name] for name in _SETTINGS if name in told}
     chosen = _chosen(rows, judge)
-    listed = [item for item in told.get("judges") or () if isinstance(item, dict)]
+    judges_told = told.get("judges")
+    listed = judges_told if isinstance(judges_told, list) else []
     judges = tuple(_known(name, rows.by_judge[name], listed) for name in sorted(chosen))
     if judge not in (None, PANEL) or not rows.of_panel:
         ratings, missing = _of_one(rows.by_judge[judges[0].name], judges[0].name, bound)
@@ -136,19 +144,23 @@ def judged_items(
 
 def rubrics_of(results: ResultSet) -> tuple[str, ...]:
     """Return the ids of the rubrics by which a result set was judged, sorted."""
-    found = {_extra(row, "rubric") for row in results.rows if _is_judged(row)}
-    return tuple(sorted(rubric for rubric in found if isinstance(rubric, str)))
+    return tuple(_known_rubrics(row for row in results.rows if is_judged(row)))
 
 
-def _is_judged(row: ResultRow) -> bool:
-    return row.grader.startswith(("judge:", "rubric:"))
+def _known_rubrics(rows: Iterable[ResultRow]) -> list[str]:
+    return sorted({found for row in rows if (found := text_field(row, "rubric")) is not None})
+
+
+def _passing_score(row: ResultRow) -> float:
+    found = number_field(row, "pass_from")
+    return PASS_FROM if found is None else found
 
 
 def _rows_of(rows: Iterable[ResultRow], rubric: str | None) -> _Rows:
-    judged = [row for row in rows if _is_judged(row)]
+    judged = [row for row in rows if is_judged(row)]
     if not judged:
         raise NotEnoughData(f"{_THERE} has no rows by judges; judge it first")
-    known = sorted({str(found) for row in judged if (found := _extra(row, "rubric")) is not None})
+    known = _known_rubrics(judged)
     if rubric is not None and rubric not in known:
         there = f"there are {', '.join(known)}" if known else "there is none"
         raise InvalidOption(f"{_THERE} has no rows by the rubric {shown(rubric)}; {there}")
@@ -160,7 +172,7 @@ def _rows_of(rows: Iterable[ResultRow], rubric: str | None) -> _Rows:
     by_judge: dict[str, list[ResultRow]] = defaultdict(list)
     of_panel = []
     for row in judged:
-        if _extra(row, "rubric") != chosen:
+        if text_field(row, "rubric") != chosen:
             continue
         if row.grader.startswith("rubric:"):
             of_panel.append(row)
@@ -168,8 +180,10 @@ def _rows_of(rows: Iterable[ResultRow], rubric: str | None) -> _Rows:
             prefix = "judge:" if chosen is None else f"judge:{chosen}:"
             by_judge[row.grader.removeprefix(prefix)].append(row)
     for row in of_panel:
-        for name in _extra(row, "judges") or {}:
+        for name in object_field(row, "judges"):
             by_judge.setdefault(name, [])
+    if not by_judge:
+        raise NotEnoughData(f"{_THERE} does not say who judged; judge it again")
     return _Rows(chosen, by_judge, of_panel)
 
 
@@ -197,12 +211,10 @@ def _chosen(rows: _Rows, judge: str | None) -> list[str]:
 def _text_of(rows: _Rows) -> str | None:
     """Return the SHA-256 of the rubric's text, of which there has to be one."""
     every = [*rows.of_panel, *(row for found in rows.by_judge.values() for row in found)]
-    texts = {str(text) for row in every if (text := _extra(row, "rubric_sha256"))}
-    texts |= {
-        str(text)
-        for row in every
-        if rows.rubric and (text := (_extra(row, "judge") or {}).get("rubric_sha256"))
-    }
+    texts = {text for row in every if (text := text_field(row, "rubric_sha256"))}
+    if rows.rubric is not None:
+        told = (object_field(row, "judge").get("rubric_sha256") for row in every)
+        texts |= {text for text in told if isinstance(text, str)}
     if len(texts) > 1:
         raise InvalidOption(
             f"{_THERE} has rows by {len(texts)} texts of the rubric {rows.rubric!r}; "
@@ -211,12 +223,11 @@ def _text_of(rows: _Rows) -> str | None:
     return next(iter(texts), None)
 
 
-def _known(name: str, rows: Sequence[ResultRow], listed: Sequence[Mapping[str, Any]]) -> KnownJudge:
-    told: list[Mapping[str, Any]] = [
-        found for row in rows if isinstance(found := _extra(row, "judge"), dict)
-    ]
-    told += [item for item in listed if item.get("name") == name]
-    fields = {key: told[0].get(key) if told else None for key in _OF_A_JUDGE}
+def _known(name: str, rows: Sequence[ResultRow], listed: Sequence[Any]) -> KnownJudge:
+    told = [found for row in rows if (found := object_field(row, "judge"))]
+    told += [item for item in listed if isinstance(item, dict) and item.get("name") == name]
+    found = told[0] if told else {}
+    fields = {key: text for key in _OF_A_JUDGE if isinstance(text := found.get(key), str)}
     return KnownJudge(name=name, **fields)
 
 
@@ -229,13 +240,15 @@ def _of_one(
     ratings: dict[ItemKey, JudgeRating] = {}
     missing: Counter[str] = Counter()
     for key, found in by_item.items():
-        scores = [score for row in found if (score := _score(row)) is not None]
+        scores = [score for row in found if (score := score_of(row)) is not None]
         if not scores:
-            missing[_why(found[0])] += 1
+            missing[why_missing(found[0])] += 1
             continue
         mean = math.fsum(scores) / len(scores)
-        reasons = {name: next(filter(None, map(_reason, found)), "")}
-        ratings[key] = JudgeRating(mean >= pass_from, mean, {name: mean}, reasons, found[0].group)
+        reasons = {name: next(filter(None, map(reason_of, found)), "")}
+        ratings[key] = JudgeRating(
+            round(mean, 9) >= pass_from, mean, {name: mean}, reasons, found[0].group
+        )
     return ratings, missing
 
 
@@ -246,48 +259,21 @@ def _of_panel(
     why: dict[ItemKey, str] = {}
     for name, found in rows.by_judge.items():
         for row in found:
-            if said := _reason(row):
+            if said := reason_of(row):
                 reasons[ItemKey.of(row)].setdefault(name, said)
-            elif _score(row) is None:
-                why.setdefault(ItemKey.of(row), _why(row))
+            elif score_of(row) is None:
+                why.setdefault(ItemKey.of(row), why_missing(row))
     ratings: dict[ItemKey, JudgeRating] = {}
     missing: Counter[str] = Counter()
     for row in rows.of_panel:
-        key, score = ItemKey.of(row), _score(row)
-        scores = dict(_extra(row, "judges") or {})
+        key, score = ItemKey.of(row), score_of(row)
+        scores = scores_field(row, "judges")
         is_decided = row.verdict in (Verdict.PASS, Verdict.FAIL)
         if score is None:
-            missing[why.get(key) or _why(row)] += 1
+            missing[why.get(key) or why_missing(row)] += 1
         elif not (is_decided if is_own else None not in scores.values()):
             missing["the panel is undecided: a judge is missing"] += 1
         else:
-            passed = row.verdict is Verdict.PASS if is_own else score >= pass_from
+            passed = row.verdict is Verdict.PASS if is_own else round(score, 9) >= pass_from
             ratings[key] = JudgeRating(passed, score, scores, reasons[key], row.group)
     return ratings, missing
-
-
-def _score(row: ResultRow) -> float | None:
-    """Return the score of a row on the scale from 0 to 5."""
-    found = _extra(row, "rubric_score")
-    if isinstance(found, (int, float)) and not isinstance(found, bool):
-        return float(found)
-    return None if row.score is None else MOST * row.score
-
-
-def _why(row: ResultRow) -> str:
-    """Return why a row has no score, in words that are the same for all of that kind."""
-    kind = _extra(row, "missing")
-    told = kind if isinstance(kind, str) else (row.missing_reason or "not told").partition(":")[0]
-    return f"no score by the judge: {told}"
-
-
-def _reason(row: ResultRow) -> str:
-    for item in row.evidence:
-        said = item.get("reasoning") if isinstance(item, dict) else None
-        if isinstance(said, str) and said.strip():
-            return said
-    return ""
-
-
-def _extra(row: ResultRow, name: str) -> Any:
-    return (row.model_extra or {}).get(name)

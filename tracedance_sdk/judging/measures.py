@@ -20,9 +20,9 @@ from tracedance_sdk.judging.coefficients import (
     kappa_value,
     whole_without,
 )
-from tracedance_sdk.judging.judged_rows import MOST
 from tracedance_sdk.judging.labels import ItemKey
 from tracedance_sdk.judging.ratings import HumanRating, RatedPair
+from tracedance_sdk.judging.row_fields import MOST
 from tracedance_sdk.statistics import (
     Confusion,
     Correlation,
