@@ -23,7 +23,9 @@ from tracedance_sdk.formats import collect_paths
 from tracedance_sdk.grading import (
     JUDGEMENT_SCHEMA,
     Calibration,
+    Issue,
     JudgeAnswer,
+    Judgement,
     Report,
     TaskSpec,
     Verdict,
@@ -35,7 +37,7 @@ from tracedance_sdk.judging import TrajectoryJudge
 from tracedance_sdk.judging.trajectory_prompt import message, reply_schema, system_prompt
 from tracedance_sdk.llm import Asker, Limits, Price, ReplyCache, Settings, chat_model
 from tracedance_sdk.pytest_plugin import assert_passes
-from tracedance_sdk.trace import Call, Result, Text, Trace, Turn
+from tracedance_sdk.trace import Call, Result, Text, Trace, Turn, Usage
 
 GOOD: dict[str, Any] = {
     "reasoning": "Direct.",
@@ -46,6 +48,7 @@ GOOD: dict[str, Any] = {
     ],
     "score": 0.85,
 }
+FAILED, PASSED = record_run("failed"), record_run("efficient")
 PRICE = Price(1000.0, 10_000.0)
 """Of the scripted usage, 100 and 10 tokens: 20 cents a reply."""
 
@@ -193,6 +196,41 @@ def test_calls_that_the_trace_does_not_have_are_dropped_with_a_warning() -> None
     assert answer.warnings == ("the judge named the call '77', which the trace does not have",)
 
 
+class Answering:
+    """A judge that says itself what came of asking it."""
+
+    name = "self-made"
+
+    def __init__(self, answer: JudgeAnswer) -> None:
+        self.answer = answer
+
+    def judge(self, trace: Trace, spec: TaskSpec) -> JudgeAnswer:
+        return self.answer
+
+
+def test_any_judge_may_tell_its_cost_and_is_checked_all_the_same() -> None:
+    issue = Issue(type="other", severity="low", action_ids=("1", "77"))
+    judgement = Judgement(score=0.5, reasoning="", strengths=(), weaknesses=(), issues=(issue,))
+    usage = Usage(input_tokens=3)
+    told = JudgeAnswer(judge="whoever", judgement=judgement, usage=usage, missing_reason="odd")
+    answer = answer_of(evaluate(PASSED, demo_task(), judge=Answering(told)))
+    assert (answer.judge, answer.score, answer.usage) == ("self-made", 0.5, usage)
+    assert answer.missing_reason is None
+    assert answer.judgement is not None
+    assert answer.judgement.issues[0].action_ids == ("1",)
+    assert len(answer.warnings) == 1
+    silent = answer_of(evaluate(PASSED, demo_task(), judge=Answering(JudgeAnswer(judge="x"))))
+    assert (silent.score, silent.missing_reason) == (None, "the judge gave no judgement")
+
+
+def test_a_judgement_that_was_tampered_with_is_missing() -> None:
+    judgement = Judgement.model_construct(score=7.0, reasoning="", strengths=(), weaknesses=())
+    told = JudgeAnswer.model_construct(judge="x", judgement=judgement, warnings=())
+    answer = answer_of(evaluate(PASSED, demo_task(), judge=Answering(told)))
+    assert answer.score is None
+    assert (answer.missing_reason or "").startswith("the judge's reply is not a judgement")
+
+
 def test_another_prompt_length_or_model_is_another_judge() -> None:
     def name(model: str = "openai:a@http://127.0.0.1:1/v1", **options: Any) -> str:
         asker = Asker(chat_model("openai:a@http://127.0.0.1:1/v1"))
@@ -206,7 +244,6 @@ def test_another_prompt_length_or_model_is_another_judge() -> None:
         name(most_characters=100)
 
 
-FAILED, PASSED = record_run("failed"), record_run("efficient")
 scores = st.one_of(
     st.floats(0, 1), st.integers(-3, 9), st.floats(), st.text(max_size=5), st.none(), st.booleans()
 )

@@ -133,17 +133,21 @@ def judging_progress(opened: OpenedJudge) -> Iterator[Callable[[], None] | None]
 
 
 def _judge(plan: JudgePlan) -> tuple[Judge | None, OpenedModel | None]:
-    from tracedance_sdk.judging import HeuristicJudge, RecordedJudge, TrajectoryJudge
-    from tracedance_sdk.llm import PROVIDERS
-
-    kind, colon, rest = plan.word.partition(":")
+    kind, _, rest = plan.word.partition(":")
     if plan.word == NONE:
         return None, None
     if plan.word == _HEURISTIC:
+        from tracedance_sdk.judging import HeuristicJudge
+
         return HeuristicJudge(), None
     if kind == _RECORDED and rest and not Path(rest).is_dir():
+        from tracedance_sdk.judging import RecordedJudge
+
         return RecordedJudge.from_file(rest), None
-    if not colon or not rest or kind not in (_RECORDED, *PROVIDERS):
+    from tracedance_sdk.judging import TrajectoryJudge
+    from tracedance_sdk.llm import PROVIDERS
+
+    if not rest or kind not in (_RECORDED, *PROVIDERS):
         raise InvalidOption(f"unknown judge {shown(plan.word)}; choose one of {_CHOICES}")
     (model,) = opened_models([plan.word], plan.calls, out=plan.out)
     return TrajectoryJudge(model.asker, model_name=model.name), model
@@ -155,10 +159,10 @@ def _refuse_options(plan: JudgePlan) -> None:
     for name, value in plan.calls._asdict().items():
         if value != usual[name] and name != "offline":
             option = "--" + name.removesuffix("_s").replace("_", "-")
-            raise InvalidOption(f"{option} is for a model that judges, and none does; {_NAME_ONE}")
-
-
-_NAME_ONE: Final = "name one with --judge provider:model"
+            raise InvalidOption(
+                f"{option} is for a model that judges, and none does; "
+                "name one with --judge provider:model"
+            )
 
 
 def _calibration(path: Path, judge: Judge) -> Calibration:

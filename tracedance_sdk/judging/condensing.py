@@ -184,7 +184,7 @@ def _n_opening(turns: Sequence[Turn]) -> int:
     roles = [turn.role for turn in turns]
     first = roles.index("user") if "user" in roles else 0
     n_before = next((n for n in range(first, len(roles)) if roles[n] == "assistant"), len(roles))
-    return n_before if n_before <= _MOST_OPENING else 0
+    return min(n_before, _MOST_OPENING)
 
 
 def _entries(turns: Sequence[Turn]) -> Iterator[Entry]:
