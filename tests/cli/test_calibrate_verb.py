@@ -203,6 +203,8 @@ def test_two_labellers_and_how_they_count(ann: Path, tracedance: Tracedance, her
         "calibrate", "judged", "--labels", ann, "--labels", bob, "--humans", "each", "--json"
     )
     document = json.loads(each.out)["calibration"]
+    plain = tracedance("calibrate", "judged", "--labels", ann, "--labels", bob, "--humans", "each")
+    assert "where they share groups, too narrow" in " ".join(plain.out.split())
     assert (document["n_items"], document["n_pairs"]) == (55, 83)
 
 

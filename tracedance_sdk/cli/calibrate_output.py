@@ -49,7 +49,7 @@ def print_calibration(outcome: CalibrationOutcome, *, as_json: bool) -> None:
     _print_curve(console, report)
     _print_rules(console, report)
     _print_disagreements(console, report)
-    _print_rates(console, report.rates, "Pass rate of items without a label")
+    _print_rates(console, report.rates, "Pass rate of items without a label", report.calibration)
     if outcome.drifted is not None:
         _print_drift(console, outcome.drifted)
     console.say("")
@@ -72,7 +72,7 @@ def print_application(application: Application, *, as_json: bool) -> None:
     if missing:
         console.say("")
         print_columns(console, ("Left out", "number"), missing, numbers=(1,))
-    _print_rates(console, application.rates, "Pass rate")
+    _print_rates(console, application.rates, "Pass rate", application.calibration)
     console.say("")
     console.say(minimum_line(application.calibration))
 
@@ -233,7 +233,12 @@ def _print_disagreements(console: ReportConsole, report: CalibrationReport) -> N
     print_columns(console, titles, rows)
 
 
-def _print_rates(console: ReportConsole, rates: tuple[JudgedRate, ...], title: str) -> None:
+def _print_rates(
+    console: ReportConsole,
+    rates: tuple[JudgedRate, ...],
+    title: str,
+    calibration: JudgeCalibration,
+) -> None:
     if not rates:
         return
     rows = []
@@ -249,6 +254,10 @@ def _print_rates(console: ReportConsole, rates: tuple[JudgedRate, ...], title: s
     console.say("")
     titles = (title, "by the judge", "95 % interval", "corrected", "95 % interval", "items")
     print_columns(console, titles, rows, numbers=(1, 3, 5))
+    if calibration.n_clusters < calibration.n_pairs:
+        console.say(
+            "these intervals take items to be independent; where they share groups, too narrow"
+        )
 
 
 def _print_drift(console: ReportConsole, found: Drift) -> None:

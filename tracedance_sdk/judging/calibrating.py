@@ -92,7 +92,7 @@ def calibrate(
     exclusions = dict(rated.exclusions) | ({SPLIT: n_split} if n_split else {})
     if not pairs:
         told = ", ".join(f"{reason} ({n:,})" for reason, n in exclusions.items()) or "no items"
-        raise NotEnoughData(f"no item has a rating by the judge and one by people: {told}")
+        raise NotEnoughData(f"no item has a rating by the judge and one to hold it against: {told}")
     low = judged.pass_from if fail_below is None else fail_below
     if not 0 <= low <= judged.pass_from:
         raise InvalidOption(
