@@ -58,6 +58,7 @@ Verbs:
   prune      Remove what is old from a journal or a store.
   rebuild    Make tests of recorded conversations.
   recover    Write the traces of a journal, torn or not.
+  replay     Run an agent through tests made of recordings.
   rm         Take traces out of a store.
   show       Show one trace turn by turn.
   sql        Ask a store in SQL.

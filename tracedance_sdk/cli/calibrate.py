@@ -14,7 +14,7 @@ Exit codes:
   0  the judge meets the minimum
   1  its kappa is below the minimum
   2  wrong use, or nothing to calibrate with
-  3  too few items, kappa not defined, a rate not corrected, or a source unread
+  3  too few items, undefined kappa, a rate not corrected, or a source unread
 """
 
 
