@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -227,3 +230,35 @@ def test_a_folder_without_tests_is_one_line(
     (tmp_path / "rebuilt").mkdir()
     assert replay(tmp_path / "rebuilt", "json:loads")[0] == 2
     assert "holds no rebuilt tests" in capsys.readouterr().err
+
+
+SLOW = """
+import sys, time
+
+SLEEPS = [60, 0]
+
+def slow(messages, tools):
+    print("asked", file=sys.stderr, flush=True)
+    time.sleep(SLEEPS.pop())
+    return "Well."
+"""
+
+
+def test_what_was_run_before_an_interruption_is_kept(suite: Path) -> None:
+    agents = suite.parent / "slow.py"
+    agents.write_text(SLOW)
+    out = suite.parent / "out"
+    command = Path(sys.executable).with_name("tracedance")
+    arguments = ["replay", str(suite), "--agent", f"{agents}:slow", "--out", str(out)]
+    options = ["--customer", "scripted", "--runs", "1", "--max-turns", "1"]
+    with subprocess.Popen([command, *arguments, *options], stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == b"asked\n"
+        assert process.stderr.readline() == b"asked\n"
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read().decode()
+    assert process.returncode == 130, said
+    assert "the runs so far are in the result set" in said
+    found = read_results(out)
+    assert [row.subject.instance_id for row in found.rows] == ["t0"]
+    assert found.manifest["exclusions"] == {"interrupted": 1}

@@ -146,6 +146,8 @@ def sleeping(messages: Messages) -> str:
     ("agent", "limits", "ended", "says"),
     [
         pytest.param(raising, {}, "agent_error", "RuntimeError: out of ideas", id="raises"),
+        pytest.param(lambda m: next(iter(())), {}, "agent_error", "StopIteration", id="stops"),
+        pytest.param(lambda m: sys.exit(3), {}, "agent_error", "SystemExit: 3", id="exits"),
         pytest.param(lambda m: None, {}, "agent_error", "NoneType", id="nothing"),
         pytest.param(lambda m: {"content": " "}, {}, "agent_error", "neither text", id="empty"),
         pytest.param(

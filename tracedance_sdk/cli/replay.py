@@ -145,7 +145,7 @@ def replay_command(folder: Path, *, calls: ModelOptions, as_json: bool, **option
     try:
         done = run_replay(plan)
     except KeyboardInterrupt:
-        complain("stopped; nothing was written, replies of models are kept")
+        complain("stopped; the runs so far are in the result set")
         return _INTERRUPTED
     print_replayed(done, as_json=as_json)
     return done.exit_code

@@ -34,6 +34,7 @@ from tracedance_sdk.replay import (
     Players,
     PureTool,
     RecordedAgent,
+    ReplayedRun,
     RuleCustomer,
     RunGrader,
     RunLimits,
@@ -120,15 +121,43 @@ def run_replay(plan: ReplayPlan) -> Replayed:
         derives=not plan.no_derived,
         names_nearest=plan.nearest,
     )
-    with _progress(len(chosen.tests) * plan.trials) as on_run:
-        found = run_all(chosen, players, settings, on_run=on_run, closes=models.askers)
+    total = len(chosen.tests) * plan.trials
+    kept: list[JudgedRun | NotRun] = []
+    try:
+        with _progress(total) as on_run:
+
+            def keep(item: JudgedRun | NotRun) -> None:
+                kept.append(item)
+                if on_run is not None:
+                    on_run(item)
+
+            found = run_all(chosen, players, settings, on_run=keep, closes=models.askers)
+    except KeyboardInterrupt:
+        # What was run was paid for: it is kept, and the set says that it is not whole.
+        _write(plan, chosen, kept, models.opened, n_left=total - len(kept))
+        raise
+    rows, manifest = _write(plan, chosen, found, models.opened)
+    return Replayed(plan, found, rows, manifest, exit_code(r.verdict for r in rows if r.verdict))
+
+
+def _write(
+    plan: ReplayPlan,
+    suite: Suite,
+    found: list[JudgedRun | NotRun],
+    opened: list[OpenedModel],
+    *,
+    n_left: int = 0,
+) -> tuple[list[ResultRow], dict[str, Any]]:
+    """Write the result set, and the traces where they are wanted."""
     rows = list(rows_of_runs(found))
-    manifest = _manifest(plan, chosen, found, models.opened)
+    manifest = _manifest(plan, suite, found, opened)
+    if n_left:
+        manifest["exclusions"]["interrupted"] = n_left
     with ResultSetWriter(plan.out, manifest=manifest) as writer:
         writer.add(rows)
     if plan.traces is not None:
         _save(found, plan.traces)
-    return Replayed(plan, found, rows, manifest, exit_code(r.verdict for r in rows if r.verdict))
+    return rows, manifest
 
 
 def _chosen(suite: Suite, names: tuple[str, ...]) -> Suite:
@@ -264,10 +293,20 @@ def _manifest(
         "stale": sum(run.n_stale for run in runs),
         "misses": dict(Counter(a.miss for run in runs for a in run.answers if a.miss)),
         "ended": dict(Counter(run.ended for run in runs)),
+        "rules": _rules(runs),
         "rest_on_simulated": {"tests": simulated, "of": ran},
         "exclusions": dict(Counter("not run" for item in found if isinstance(item, NotRun))),
         **spent(opened),
     }
+
+
+def _rules(runs: list[ReplayedRun]) -> list[dict[str, Any]]:
+    """Return the rules that answers were derived by, each with what speaks for it."""
+    used = Counter((a.rule, a.proof) for run in runs for a in run.answers if a.rule is not None)
+    return [
+        {"rule": rule, "proof": proof, "answers": number}
+        for (rule, proof), number in used.most_common()
+    ]
 
 
 def _save(found: list[JudgedRun | NotRun], folder: Path) -> None:

@@ -40,6 +40,8 @@ def print_replayed(done: Replayed, *, as_json: bool) -> None:
     rows = [(stamp, f"{number:,}", STAMPS[stamp]) for stamp, number in manifest["answers"].items()]
     if rows:
         print_columns(console, ("Answers", "number", "which are"), rows, numbers=(1,))
+    for item in manifest["rules"]:
+        console.say(f"derived {item['answers']:,} x: {item['rule']} ({item['proof']})")
     if manifest["misses"]:
         missed = [(kind, f"{n:,}", MISSES[kind]) for kind, n in manifest["misses"].items()]
         print_columns(console, ("Not recorded", "number", "because"), missed, numbers=(1,))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import http.client
 import importlib
 import inspect
@@ -16,6 +17,7 @@ import json
 import os
 import shlex
 import sys
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
@@ -99,9 +101,9 @@ class FunctionAgent:
         try:
             if inspect.iscoroutinefunction(self._function):
                 return await self._function(*arguments)
-            replied = await asyncio.to_thread(self._function, *arguments)
+            replied = await _in_thread(self._function, *arguments)
             return await replied if inspect.isawaitable(replied) else replied
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise AgentFailed(f"the agent raised {type(error).__name__}: {error}") from error
 
     async def close(self) -> None:
@@ -198,7 +200,7 @@ class HttpAgent:
     async def reply(self, request: Request) -> Json:
         """Post a document; see `AgentUnderTest.reply`."""
         data = json.dumps(request.document).encode()
-        return _parsed(await asyncio.to_thread(self._post, data))
+        return _parsed(await _in_thread(self._post, data))
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -316,6 +318,37 @@ def _importable(folder: Path) -> Any:
         if is_new:
             with contextlib.suppress(ValueError):
                 sys.path.remove(text)
+
+
+async def _in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function that blocks; nobody waits for it once the run is over or interrupted."""
+    loop = asyncio.get_running_loop()
+    answered: asyncio.Future[Any] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(value: Any, error: BaseException | None) -> None:
+        if answered.done():
+            return
+        if error is None:
+            answered.set_result(value)
+        else:
+            answered.set_exception(error)
+
+    def work() -> None:
+        value, error = None, None
+        try:
+            value = context.run(function, *arguments)
+        except StopIteration as caught:
+            # A future does not take this one.
+            error = RuntimeError(f"StopIteration: {caught}")
+        except BaseException as caught:  # noqa: BLE001 - it is raised where it is waited for
+            error = caught
+        with contextlib.suppress(RuntimeError):
+            # The loop is closed where nobody waits any more.
+            loop.call_soon_threadsafe(settle, value, error)
+
+    threading.Thread(target=work, name="agent under test", daemon=True).start()
+    return await answered
 
 
 def _takes_tools(function: Callable[..., Any]) -> bool:
