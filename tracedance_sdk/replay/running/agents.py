@@ -335,7 +335,8 @@ async def _in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
             answered.set_exception(error)
 
     def work() -> None:
-        value, error = None, None
+        value: Any = None
+        error: BaseException | None = None
         try:
             value = context.run(function, *arguments)
         except StopIteration as caught:
