@@ -15,7 +15,11 @@ from tests.docs.pages import code_names, page, section, table
 from tests.docs.test_pages import fits, run
 from tests.support.shared_data import shared_data
 from tracedance_sdk.cli.calibrate import _EXIT_CODES
+from tracedance_sdk.grading import ResultRow, Subject
 from tracedance_sdk.judging import MEASURES
+from tracedance_sdk.judging.judged_rows import UNDECIDED
+from tracedance_sdk.judging.ratings import AMBIGUOUS, HOMELESS, SPLIT, UNLABELLED, UNSURE_LABEL
+from tracedance_sdk.judging.row_fields import why_missing
 from tracedance_sdk.statistics import Confusion
 
 PAGE = page("calibration.md")
@@ -25,6 +29,14 @@ def test_the_figures_are_those_of_the_code() -> None:
     rows = table(section(PAGE, "What the figures say"))
     shown = [code_names(row[0])[0] for row in rows]
     assert shown == list(MEASURES.values())
+
+
+def test_the_reasons_are_those_of_the_code() -> None:
+    rows = table(section(PAGE, "Which items count"))
+    shown = {code_names(row[0])[0] for row in rows}
+    reasons = {UNDECIDED, UNLABELLED, UNSURE_LABEL, HOMELESS, AMBIGUOUS, SPLIT}
+    missing = why_missing(ResultRow(subject=Subject(), grader="judge:m"))
+    assert shown == reasons | {missing.replace("not told", "...")}
 
 
 def test_the_exit_codes_are_those_of_the_help() -> None:

@@ -31,6 +31,7 @@ PANEL: Final = "panel"
 """The name under which all judges of a rubric together are meant."""
 
 PASS_FROM: Final = 4.0
+UNDECIDED: Final = "the panel is undecided: a judge is missing"
 _OF_A_JUDGE: Final = ("model", "prompt_sha256", "rubric_sha256")
 _SETTINGS: Final = ("mode", "repeats")
 _THERE: Final = "the result set"
@@ -272,7 +273,7 @@ def _of_panel(
         if score is None:
             missing[why.get(key) or why_missing(row)] += 1
         elif not (is_decided if is_own else None not in scores.values()):
-            missing["the panel is undecided: a judge is missing"] += 1
+            missing[UNDECIDED] += 1
         else:
             passed = row.verdict is Verdict.PASS if is_own else round(score, 9) >= pass_from
             ratings[key] = JudgeRating(passed, score, scores, reasons[key], row.group)

@@ -21,6 +21,9 @@ CONSENSUS_WORDS: Final[dict[Consensus, str]] = {
 }
 
 UNLABELLED: Final = "no label"
+UNSURE_LABEL: Final = "label: the labeller was unsure"
+HOMELESS: Final = "label: its item has no rating by the judge"
+AMBIGUOUS: Final = "label: fits several items"
 SPLIT: Final = "the labellers are split"
 
 
@@ -105,12 +108,11 @@ def rated_items(judged: Judged, labels: Iterable[Label]) -> Rated:
     homeless: Counter[str] = Counter()
     for label in labels:
         if label.is_unsure:
-            exclusions["label: the labeller was unsure"] += 1
+            exclusions[UNSURE_LABEL] += 1
             continue
         meant = _meant(label.item, near[label.item.trace_id, label.item.turn, label.item.sample])
         if len(meant) != 1:
-            fits = "fits several items" if meant else "its item has no rating by the judge"
-            homeless[f"label: {fits}"] += 1
+            homeless[AMBIGUOUS if meant else HOMELESS] += 1
         key = meant[0] if len(meant) == 1 else label.item
         found[label.labeller][key] = human_rating(label, judged.pass_from)
     exclusions.update(homeless)
