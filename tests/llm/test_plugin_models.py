@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.llm.contexts import CONTEXT, MESSAGES, TOOLS
+from tracedance_sdk.cli import run
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.llm import Asker, Limits, PluginModel, Question, Reply, ReplyCache, chat_model
 from tracedance_sdk.llm.endpoints import GROUP
@@ -182,20 +181,13 @@ def test_offline_takes_what_is_on_this_machine_by_address_or_by_its_word() -> No
         chat_model("acme:parrot", offline=True)
 
 
-def test_the_command_asks_it(site: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("site")
+def test_the_command_asks_it(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     path.write_text(json.dumps([*MESSAGES, {"role": "assistant", "content": "Clouds."}]))
-    command = ["next-turn", str(path), "--model", "acme:parrot", "--out", str(tmp_path / "out")]
-    done = subprocess.run(
-        [str(Path(sys.executable).with_name("tracedance")), *command],
-        env={**os.environ, "PYTHONPATH": str(site)},
-        capture_output=True,
-        check=False,
-        text=True,
-        timeout=100,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    (row,) = map(json.loads, (tmp_path / "out" / "rows.jsonl").read_text().splitlines())
+    out = tmp_path / "out"
+    assert run(["next-turn", str(path), "--model", "acme:parrot", "--out", str(out)]) == 0
+    (row,) = map(json.loads, (out / "rows.jsonl").read_text().splitlines())
     assert row["model"] == "acme:parrot"
     assert row["reply"]["content"][0]["text"] == "clouds"
     assert not (tmp_path / "out.replies").exists()

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.llm.contexts import CONTEXT, TOOLS
+from tests.llm.contexts import CONTEXT, MESSAGES, TOOLS
 from tests.support.scripted_models import APIS, Answer, saying, scripted_models
 from tests.support.scripted_streams import as_stream, event, events_of, streamed
+from tracedance_sdk.cli import run
 from tracedance_sdk.llm import (
     Asker,
     ProviderModel,
@@ -202,3 +203,15 @@ def test_the_sdk_insists_on_streams_from_this_number_of_tokens_on() -> None:
         asyncio.run(create(21_334))
     with pytest.raises(anthropic.APIConnectionError):
         asyncio.run(create(21_333))
+
+
+@pytest.mark.parametrize("option", ["--stream", "--no-stream"])
+def test_the_command_streams_when_asked(option: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps([*MESSAGES, {"role": "assistant", "content": "Clouds."}]))
+    is_streamed, body = option == "--stream", saying("openai")
+    answer = streamed("openai", body) if is_streamed else Answer(body)
+    with scripted_models(lambda *_: answer) as server:
+        command = ("next-turn", str(path), "--model", server.name("openai"), option)
+        assert run([*command, "--out", str(tmp_path / "out")]) == 0
+    assert ("stream" in server.requests[0].body) is is_streamed

@@ -145,9 +145,9 @@ def _judge(plan: JudgePlan) -> tuple[Judge | None, OpenedModel | None]:
 
         return RecordedJudge.from_file(rest), None
     from tracedance_sdk.judging import TrajectoryJudge
-    from tracedance_sdk.llm import PROVIDERS
+    from tracedance_sdk.llm import PROVIDERS, installed_providers
 
-    if not rest or kind not in (_RECORDED, *PROVIDERS):
+    if not rest or kind not in (_RECORDED, *PROVIDERS, *installed_providers()):
         raise InvalidOption(f"unknown judge {shown(plan.word)}; choose one of {_CHOICES}")
     (model,) = opened_models([plan.word], plan.calls, out=plan.out)
     return TrajectoryJudge(model.asker, model_name=model.name), model

@@ -26,6 +26,7 @@ class ModelOptions(NamedTuple):
         concurrency: Most calls under way at a time, to each model.
         timeout_s: For one try.
         retries: Further tries after what may pass.
+        stream: Whether replies are streamed; None where the SDK insists.
         offline: Refuse every model that is not on this machine.
     """
 
@@ -36,6 +37,7 @@ class ModelOptions(NamedTuple):
     concurrency: int = 8
     timeout_s: float = 600
     retries: int = 2
+    stream: bool | None = None
     offline: bool = False
 
 
@@ -98,6 +100,11 @@ _OPTIONS: Final = (
         metavar="N",
         help="Further tries after what may pass.",
     ),
+    click.option(
+        "--stream/--no-stream",
+        default=None,
+        help="Stream long replies; by default where the SDK insists.",
+    ),
     click.option("--offline", is_flag=True, help="Refuse every model that is not on this machine."),
 )
 
@@ -146,7 +153,11 @@ def opened_models(
     found: dict[str, OpenedModel] = {}
     for name in names:
         model = chat_model(
-            name, offline=options.offline, timeout_s=options.timeout_s, retries=options.retries
+            name,
+            offline=options.offline,
+            timeout_s=options.timeout_s,
+            retries=options.retries,
+            stream=options.stream,
         )
         if model.name in found:
             raise InvalidOption(f"the model {model.name} is named twice; name it once")
