@@ -19,6 +19,8 @@ Each leaf is also the nearest builtin exception, so ``except ValueError`` keeps 
     ├── InvalidQuery         (ValueError)    SQL that is refused, or that DuckDB refuses
     ├── UnknownTask          (KeyError)      no specification under this task id
     ├── ForbiddenRecording   (PermissionError)  a recording that a rebuilt test may not read
+    ├── UnrecordedCall       (LookupError)   a replayed call to which no recording has an answer
+    ├── BlockedNetwork       (ConnectionError)  a connection that a replay does not allow
     ├── StateSourceError     (TypeError)     an object from which no state can be taken
     ├── RecorderError        (RuntimeError)  a recorder used out of order
     ├── AgentFailed          (RuntimeError)  an agent under test that raised, or made no sense
@@ -136,6 +138,22 @@ class ForbiddenRecording(TraceDanceError, PermissionError):
 
 class UnknownTask(TraceDanceError, KeyError):
     """A task id for which the registry holds no specification."""
+
+
+class UnrecordedCall(TraceDanceError, LookupError):
+    """A tool was called in a replay, and no recording says what it answers; it was not run.
+
+    Attributes:
+        writes: Such a call may have changed the world.
+    """
+
+    def __init__(self, message: str, *, writes: bool) -> None:
+        super().__init__(message)
+        self.writes = writes
+
+
+class BlockedNetwork(TraceDanceError, ConnectionError):
+    """A connection to another machine, which is not made while tools are replayed."""
 
 
 class StateSourceError(TraceDanceError, TypeError):

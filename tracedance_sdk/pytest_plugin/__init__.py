@@ -7,7 +7,9 @@
             agent.run("Refund order 7")
         assert_passes(recorder.trace, "tasks/refund.yaml")
 
-``@pytest.mark.tracedance(runs=10, min_pass_rate=0.8)`` runs a test several times.
+``@pytest.mark.tracedance(runs=10, min_pass_rate=0.8)`` runs a test several times. The fixture
+``tracedance_replay``, or the marker of that name, gives recorded answers to the program's own
+``@td.tool`` functions.
 
 Options: ``--tracedance-keep`` (whose traces stay: ``failed``, ``all``, ``none``),
 ``--tracedance-dir`` (where; also the ini option ``tracedance_dir``), ``--tracedance-out`` (a
@@ -35,15 +37,29 @@ if TYPE_CHECKING:
     from tracedance_sdk.grading import Criteria, Judge, Report
     from tracedance_sdk.pytest_plugin.attempts import Attempt
     from tracedance_sdk.recording import TraceRecorder
+    from tracedance_sdk.replay import ReplaySession
     from tracedance_sdk.trace import Trace
 
-__all__ = ["MakeRecorder", "TooFewRuns", "Undecided", "assert_passes", "tracedance_recorder"]
+__all__ = [
+    "MakeRecorder",
+    "TooFewRuns",
+    "Undecided",
+    "assert_passes",
+    "tracedance_recorder",
+    "tracedance_replay",
+]
 
 MARKER: Final = (
     "tracedance(runs=1, min_pass_rate=1.0, confidence=None, **settings): run this test up to runs "
     "times; it passes when that share of its runs does, or is shown to at a confidence such as "
     "0.95. Other settings are those of every recorder that the tracedance_recorder fixture makes "
     "in this test, by TraceRecorder's names, such as task_id='refund'"
+)
+
+REPLAY: Final = (
+    "tracedance_replay(file=None, record='none', answers=('same', 'pure'), allow_hosts=(), "
+    "simulator=None, redactor=None): give recorded answers to the @td.tool functions that this "
+    "test calls; file is a rebuilt test, by default recordings/<module>/<test>.yaml"
 )
 
 
@@ -73,6 +89,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="begin no further run once the recorded agents and judges of the whole test run "
         "cost this much; tests that this leaves undecided are inconclusive",
     )
+    group.addoption(
+        "--tracedance-record",
+        choices=("none", "once", "new_episodes", "all"),
+        help="which tools of replayed tests run and are recorded: none (default), once (where "
+        "there is no file yet), new_episodes (what no recording answers), all (anew)",
+    )
+    parser.addini(
+        "tracedance_recordings", "folder beside a test for its recordings", default="recordings"
+    )
+    parser.addini(
+        "tracedance_allow_hosts", "hosts that replayed tests may reach", type="args", default=()
+    )
     parser.addini("tracedance_dir", "folder for kept traces, relative to the rootdir", default="")
     parser.addini("tracedance_retention", "how many test runs' traces stay", default="5")
 
@@ -83,12 +111,15 @@ def pytest_configure(config: pytest.Config) -> None:
     Raises:
         UsageError: An option that cannot be used.
     """
+    from tracedance_sdk.pytest_plugin.replay_hooks import ReplayHooks
     from tracedance_sdk.pytest_plugin.sessions import Session
 
     config.addinivalue_line("markers", MARKER)
+    config.addinivalue_line("markers", REPLAY)
     session = Session(config)
     config.pluginmanager.register(session, "tracedance-session")
     config.pluginmanager.register(session.repeats, "tracedance-repeats")
+    config.pluginmanager.register(ReplayHooks(), "tracedance-replays")
 
 
 def _dollars(text: str) -> float:
@@ -132,6 +163,18 @@ def tracedance_recorder(request: pytest.FixtureRequest) -> Iterator[MakeRecorder
     attempt = request.node.stash[ATTEMPT]
     yield MakeRecorder(attempt)
     attempt.close_recorders()
+
+
+@pytest.fixture
+def tracedance_replay(request: pytest.FixtureRequest) -> Iterator[ReplaySession]:
+    """Give recorded answers to the ``@td.tool`` functions that this test calls.
+
+    Their bodies do not run, but for pure ones and those that ``--tracedance-record`` asks for. A
+    call that no recording answers fails the test, also when its error is caught.
+    """
+    from tracedance_sdk.pytest_plugin.replay_hooks import replayed
+
+    yield from replayed(request)
 
 
 def assert_passes(

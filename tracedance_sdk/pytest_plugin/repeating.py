@@ -22,6 +22,7 @@ from tracedance_sdk.errors import (
     TraceDanceError,
     UnknownTask,
     UnreadableFile,
+    UnrecordedCall,
 )
 from tracedance_sdk.pytest_plugin.attempts import ATTEMPT, NEWS
 from tracedance_sdk.pytest_plugin.deciding import Decision, RunOutcome, counted, decide
@@ -177,6 +178,8 @@ def _leaves_undecided(error: BaseException | None) -> bool:
     """Return whether a run that ends by this error is neither passed nor failed."""
     if isinstance(error, BaseExceptionGroup):
         return all(map(_leaves_undecided, error.exceptions))
+    if isinstance(error, UnrecordedCall) and error.writes:
+        return False  # the agent was about to do what it never did before
     return isinstance(error, (Undecided, TraceDanceError))
 
 

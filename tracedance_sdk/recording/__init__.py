@@ -11,6 +11,14 @@ from tracedance_sdk._lazy import lazy_face
 
 if TYPE_CHECKING:
     from tracedance_sdk.recording.agents import agent
+    from tracedance_sdk.recording.answering import (
+        AnswerSource,
+        AskedCall,
+        GivenAnswer,
+        LetRun,
+        answers_from,
+        tool_let_run,
+    )
     from tracedance_sdk.recording.by_hand import HandCall
     from tracedance_sdk.recording.closing import CloseSummary
     from tracedance_sdk.recording.configuration import configure
@@ -21,19 +29,26 @@ if TYPE_CHECKING:
     from tracedance_sdk.recording.pseudonyms import redaction_key
     from tracedance_sdk.recording.recorder import TraceRecorder
     from tracedance_sdk.recording.redaction import Redactor, SecretRedactor
+    from tracedance_sdk.recording.replayed_errors import ReplayedError
     from tracedance_sdk.recording.state import state_source
     from tracedance_sdk.recording.tools import tool
     from tracedance_sdk.recording.values import freeze
 
 __all__ = [
+    "AnswerSource",
+    "AskedCall",
     "CloseSummary",
     "Environment",
+    "GivenAnswer",
     "HandCall",
+    "LetRun",
     "Pseudonymiser",
     "Redactor",
+    "ReplayedError",
     "SecretRedactor",
     "TraceRecorder",
     "agent",
+    "answers_from",
     "configure",
     "flush",
     "freeze",
@@ -41,12 +56,21 @@ __all__ = [
     "redaction_key",
     "state_source",
     "tool",
+    "tool_let_run",
 ]
 
 __getattr__, __dir__ = lazy_face(
     __name__,
     {
         "agents": ("agent",),
+        "answering": (
+            "AnswerSource",
+            "AskedCall",
+            "GivenAnswer",
+            "LetRun",
+            "answers_from",
+            "tool_let_run",
+        ),
         "by_hand": ("HandCall",),
         "closing": ("CloseSummary",),
         "configuration": ("configure",),
@@ -57,6 +81,7 @@ __getattr__, __dir__ = lazy_face(
         "pseudonyms": ("redaction_key",),
         "recorder": ("TraceRecorder",),
         "redaction": ("Redactor", "SecretRedactor"),
+        "replayed_errors": ("ReplayedError",),
         "state": ("state_source",),
         "tools": ("tool",),
         "values": ("freeze",),

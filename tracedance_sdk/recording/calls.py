@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from time import perf_counter_ns, time_ns
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 import orjson
 
 from tracedance_sdk.journal import INTERNAL, Attributes, EventRecord, SpanRecord
-from tracedance_sdk.otel import CALL_START, call_attributes, result_attributes
+from tracedance_sdk.otel import CALL_START, PATCH, call_attributes, result_attributes
 from tracedance_sdk.recording.failures import Failure, describe
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.identifiers import new_span_id
@@ -20,6 +21,7 @@ from tracedance_sdk.trace import call_key
 
 if TYPE_CHECKING:
     from tracedance_sdk.recording.providers import ProviderSpans
+    from tracedance_sdk.trace import Json
 
 RequestedBy = Literal["agent", "user"]
 
@@ -32,7 +34,9 @@ class OpenCall(Scope):
     The first of the methods that end it counts; later ones change nothing.
     """
 
-    __slots__ = ("_attributes", "_clock", "_ended", "_name", "_parent_id", "_start_ns", "change")
+    __slots__ = (
+        "_answer", "_attributes", "_clock", "_ended", "_name", "_parent_id", "_start_ns", "change",
+    )  # fmt: skip
 
     def __init__(
         self, parent: Scope, name: str, attributes: Attributes, *, call_id: str, turn: int
@@ -45,6 +49,7 @@ class OpenCall(Scope):
         self._parent_id = parent.span_id
         self._attributes = attributes
         self._ended = False
+        self._answer: str | None = None
         self._start_ns = time_ns()
         self.span = None
         self.span_id = new_span_id()
@@ -121,6 +126,14 @@ class OpenCall(Scope):
         )
         self._end(clock, facts, message)
 
+    def note_answer(self, note: Mapping[str, Json]) -> None:
+        """Say under ``answer`` where the call's answer came from, when it was not made."""
+        GUARD.attempt("answer", self.run.faults, self._note_answer, note)
+
+    def _note_answer(self, note: Mapping[str, Json]) -> None:
+        added = {"op": "add", "path": "/answer", "value": dict(note)}
+        self._answer = self.run.text(freeze([added]))
+
     async def prepare(self) -> None:
         """Wait for nothing: the start of the call is on record."""
 
@@ -172,6 +185,8 @@ class OpenCall(Scope):
         self._ended = True
         run = self.run
         attributes = {**self._attributes, **facts}
+        if self._answer is not None:
+            attributes[PATCH] = self._answer
         end_ns = self._start_ns + clock - self._clock
         record = SpanRecord(
             f"execute_tool {self._name}",

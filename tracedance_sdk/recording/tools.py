@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.recording.answering import AnswerSource, asked_here, open_sources
 from tracedance_sdk.recording.arguments import ArgumentPlan
 from tracedance_sdk.recording.calls import OpenCall, start_call
 from tracedance_sdk.recording.decorations import check_ignored, check_tool_options, ignored_names
@@ -14,11 +15,12 @@ from tracedance_sdk.recording.dispatching import Dispatcher
 from tracedance_sdk.recording.driving import UNRECORDED, Operation
 from tracedance_sdk.recording.functions import is_decoratable, name_of
 from tracedance_sdk.recording.guard import GUARD
-from tracedance_sdk.recording.scopes import CLOSED, Scope, find_scope, open_runs
+from tracedance_sdk.recording.scopes import CLOSED, CURRENT, Scope, find_scope, open_runs
 from tracedance_sdk.recording.streams import Reduce, StreamCall
 from tracedance_sdk.recording.wrappers import Recorded
 
 if TYPE_CHECKING:
+    from tracedance_sdk.recording.answered_calls import StandIn
     from tracedance_sdk.trace import Effect, Json, Kind
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -132,6 +134,7 @@ class Tool:
         self.name = decoration.name or name_of(function)
         self.schema: dict[str, Json] | None = None
         self._prepared: tuple[Dispatcher, ArgumentPlan] | None = None
+        self._stand_in: StandIn | None = None
 
     def run(
         self,
@@ -141,14 +144,36 @@ class Tool:
         kwargs: dict[str, Any],
     ) -> Any:
         """Call the function, in a call of the current run if there is one."""
-        if not open_runs:
+        if not open_runs and not open_sources:
             return wrapped(*args, **kwargs)
         scope = find_scope()
+        if open_sources and (source := asked_here(self.name)) is not None:
+            wrapped = self._stood_in(source, wrapped, args, kwargs, bound=instance is not None)
         if scope is None:
             return wrapped(*args, **kwargs)
         dispatcher, plan = self._prepared or self._prepare()
         begin = partial(self._begin, scope, plan, args, kwargs, instance is not None)
         return dispatcher.run(begin, wrapped, args, kwargs)
+
+    def _stood_in(
+        self,
+        source: AnswerSource,
+        wrapped: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        *,
+        bound: bool,
+    ) -> Callable[..., Any]:
+        """Return what asks a source before the function's body runs."""
+        from tracedance_sdk.recording.answered_calls import StandIn, asked_call
+
+        if self._stand_in is None:
+            self._stand_in = StandIn(self.function)
+        _, plan = self._prepared or self._prepare()
+        ask = partial(
+            asked_call, self.name, self.decoration.effect, plan, args, kwargs, bound=bound
+        )
+        return self._stand_in.of(wrapped, source, ask, CURRENT.get())
 
     def _prepare(self) -> tuple[Dispatcher, ArgumentPlan]:
         plan = ArgumentPlan(self.function, ignore=self.decoration.ignore)
