@@ -45,3 +45,13 @@ def test_every_page_is_linked_from_another() -> None:
         others = [other for other in (ROOT / "README.md", *pages) if other != found]
         links = re.compile(rf"\]\((?:docs/)?{re.escape(found.name)}[)#]")
         assert any(links.search(other.read_text("utf-8")) for other in others), found.name
+
+
+def test_every_page_is_in_the_table_of_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    listed = {link for row in table(section(readme, "What it does")) for link in _links(row[1])}
+    assert listed == {f"docs/{found.name}" for found in (ROOT / "docs").glob("*.md")}
+
+
+def _links(cell: str) -> list[str]:
+    return re.findall(r"\]\(([^)#]+)[)#]", cell)

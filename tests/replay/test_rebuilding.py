@@ -101,6 +101,20 @@ def test_names_of_tests_are_names_of_files(native: str, tmp_path: Path) -> None:
     assert len(Suite.load(tmp_path / "out").tests) == 3
 
 
+def test_a_test_is_named_after_its_session_where_the_source_has_no_name() -> None:
+    traces = [
+        order_trace(f"trace-of-today-{number}").model_copy(update={"session_id": session})
+        for number, session in enumerate(["Chat 7", "chat-7", None, "chat-7-2", "chat-7"])
+    ]
+    assert [test.id for test in rebuild(traces).tests] == [
+        "chat-7",
+        "chat-7-2",
+        "trace-of-today-2",
+        "chat-7-2-2",
+        "chat-7-3",
+    ]
+
+
 def test_nothing_that_was_edited_is_overwritten(tmp_path: Path) -> None:
     tests = rebuild([order_trace()]).tests
     (file,) = save_tests(tests, tmp_path)
@@ -111,6 +125,8 @@ def test_nothing_that_was_edited_is_overwritten(tmp_path: Path) -> None:
 
 
 TEXT = st.text(max_size=20)
+# Longer ones are stubs in every trace, so in every test.
+INTEGERS = st.integers(-(2**63), 2**64 - 1)
 
 
 @given(
@@ -129,7 +145,7 @@ TEXT = st.text(max_size=20)
             st.builds(
                 RecordedCall,
                 name=TEXT,
-                arguments=st.dictionaries(TEXT, st.none() | st.integers() | TEXT, max_size=2),
+                arguments=st.dictionaries(TEXT, st.none() | INTEGERS | TEXT, max_size=2),
                 answer=st.none() | st.fixed_dictionaries({"ok": st.booleans(), "content": TEXT}),
             ),
             max_size=2,

@@ -111,11 +111,21 @@ def _effect(tools: Mapping[str, ToolWithEffect], name: str) -> Effect:
 
 
 def _name(trace: Trace, names: Counter[str]) -> str:
-    """Return a name that is a file's on every system, and no other test's."""
+    """Return a name that is a file's on every system, and no other test's.
+
+    It is the conversation's id at its source, else its session's, else the trace's own.
+    """
     native = trace.source.native_id if trace.source is not None else None
-    word = _UNSAFE.sub("-", native or trace.id).strip(".-")[:_LONGEST_NAME].lower() or "test"
-    names[word] += 1
-    return word if names[word] == 1 else f"{word}-{trace.id[:8]}"
+    word = _UNSAFE.sub("-", native or trace.session_id or trace.id)
+    word = word.strip(".-")[:_LONGEST_NAME].lower() or "test"
+    number = names[word] + 1
+    name = word if number == 1 else f"{word}-{number}"
+    while name in names:
+        number += 1
+        name = f"{word}-{number}"
+    names[word] = number
+    names[name] = max(names[name], 1)
+    return name
 
 
 def _test(
