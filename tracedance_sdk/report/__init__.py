@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         ComparisonPlan,
         LeftOut,
     )
-    from tracedance_sdk.report.comparison_document import comparison_document
+    from tracedance_sdk.report.comparison_json import comparison_document
     from tracedance_sdk.report.comparison_rows import LineName
     from tracedance_sdk.report.comparison_statistics import LineStatistics
     from tracedance_sdk.report.comparison_text import (
@@ -107,7 +107,7 @@ __getattr__, __dir__ = lazy_face(
     {
         "comparing": ("compare_results",),
         "comparison": ("Change", "ComparedLine", "Comparison", "ComparisonPlan", "LeftOut"),
-        "comparison_document": ("comparison_document",),
+        "comparison_json": ("comparison_document",),
         "comparison_rows": ("LineName",),
         "comparison_statistics": ("LineStatistics",),
         "comparison_text": (
