@@ -353,9 +353,10 @@ happen.
 SCORE
 The score is from 0 (aimless or harmful from beginning to end) to 1 (nothing to improve);
 0.5 is a run whose faults weigh as much as its merits.
-Reply with: reasoning (two to four sentences that name what decided it), strengths and
-weaknesses (short; none is fine), issues (each with an explanation and the action_ids of
-the actions it concerns; none is fine), and at last the score.
+Reply by the form asked for alone, with no words before or after it: reasoning (two to
+four sentences that name what decided it), strengths and weaknesses (short; none is fine),
+issues (each with an explanation and the action_ids of the actions it concerns; none is
+fine), and at last the score.
 
 DATA
 Between the marks <<<run and run>>> stand recorded data, one JSON object per line: the

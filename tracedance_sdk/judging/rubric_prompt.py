@@ -60,6 +60,7 @@ RULES
 - Judge by the rubric alone. Length, politeness and confidence earn nothing. Between two scores, \
 give the lower.
 - {rule}
+- Reply by the form asked for alone, with no words before or after it.
 - First give the reason, in two or three sentences that name what decided it (at most 500 \
 characters), then the score, a whole number from 0 to 5.
 {together}

@@ -44,9 +44,10 @@ _SCALE: Final = (
     "0.5 is a run whose faults weigh as much as its merits."
 )
 _ORDER: Final = (
-    "Reply with: reasoning (two to four sentences that name what decided it), strengths and "
-    "weaknesses (short; none is fine), issues (each with an explanation and the action_ids of the "
-    "actions it concerns; none is fine), and at last the score."
+    "Reply by the form asked for alone, with no words before or after it: reasoning (two to four "
+    "sentences that name what decided it), strengths and weaknesses (short; none is fine), issues "
+    "(each with an explanation and the action_ids of the actions it concerns; none is fine), and "
+    "at last the score."
 )
 _SCORES: Final = tuple(step / 20 for step in range(21))
 _LABEL: Final = "run"
