@@ -42,27 +42,28 @@ Options:
   -h, --help  Show this message and exit.
 
 Verbs:
-  calibrate  Hold a judge against people.
-  compact    Merge a store's small files and clear away old ones.
-  compare    Say whether a second result set is better or worse.
-  demo       Record four runs of a demo task and grade them.
-  evaluate   Grade traces against tasks.
-  export     Write traces in other people's formats.
-  import     Bring traces of other systems into a store.
-  index      Derive a store's features for SQL.
-  init       Draft a task from one good run.
-  judge      Let models score runs or replies by rubrics.
-  label      Let people label what judges judge.
-  ls         List what a store holds.
-  next-turn  Let a model take the next turn of recorded runs.
-  prune      Remove what is old from a journal or a store.
-  rebuild    Make tests of recorded conversations.
-  recover    Write the traces of a journal, torn or not.
-  replay     Run an agent through tests made of recordings.
-  rm         Take traces out of a store.
-  show       Show one trace turn by turn.
-  sql        Ask a store in SQL.
-  verify     Check that a journal is as it was written.
+  calibrate     Hold a judge against people.
+  compact       Merge a store's small files and clear away old ones.
+  compare       Say whether a second result set is better or worse.
+  demo          Record four runs of a demo task and grade them.
+  evaluate      Grade traces against tasks.
+  export        Write traces in other people's formats.
+  faithfulness  Say whether rebuilt tests may be believed.
+  import        Bring traces of other systems into a store.
+  index         Derive a store's features for SQL.
+  init          Draft a task from one good run.
+  judge         Let models score runs or replies by rubrics.
+  label         Let people label what judges judge.
+  ls            List what a store holds.
+  next-turn     Let a model take the next turn of recorded runs.
+  prune         Remove what is old from a journal or a store.
+  rebuild       Make tests of recorded conversations.
+  recover       Write the traces of a journal, torn or not.
+  replay        Run an agent through tests made of recordings.
+  rm            Take traces out of a store.
+  show          Show one trace turn by turn.
+  sql           Ask a store in SQL.
+  verify        Check that a journal is as it was written.
 
   Exit codes:
     0  every trace passed

@@ -36,6 +36,10 @@ VERBS: Final = {
     "demo": ("tracedance_sdk.demo.command:demo", "Record four runs of a demo task and grade them."),
     "evaluate": ("tracedance_sdk.cli.evaluate:evaluate_command", "Grade traces against tasks."),
     "export": ("tracedance_sdk.cli.exporting:export", "Write traces in other people's formats."),
+    "faithfulness": (
+        "tracedance_sdk.cli.faithfulness:faithfulness_command",
+        "Say whether rebuilt tests may be believed.",
+    ),
     "import": (
         "tracedance_sdk.cli.importing:import_command",
         "Bring traces of other systems into a store.",

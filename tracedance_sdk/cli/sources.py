@@ -22,6 +22,7 @@ _NO_TRACES: Final = frozenset(
         "calibration_report",
         "corrected_rates",
         "evaluation",
+        "faithfulness",
         "import",
         "instances",
         "judgements",
@@ -38,9 +39,11 @@ _NO_TRACES: Final = frozenset(
         "report",
         "results",
         "rubric",
+        "self_check",
         "store",
         "task",
         "tool_shapes",
+        "truth",
         "verification",
     )
 )

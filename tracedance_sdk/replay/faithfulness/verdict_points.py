@@ -1,0 +1,196 @@
+"""Points 1 to 4: verdicts of the grader and of replays beside those of production."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tracedance_sdk.replay.faithfulness.points import (
+    FaithfulnessLimits,
+    FaithfulnessPoint,
+    found,
+    not_measured,
+)
+from tracedance_sdk.replay.faithfulness.rates import Rate, rate_of
+from tracedance_sdk.replay.faithfulness.regrading import Regraded
+from tracedance_sdk.replay.faithfulness.replayed import ReplayedTest, decided, repeated
+from tracedance_sdk.statistics import (
+    Difference,
+    Estimate,
+    Trials,
+    agreement_pairs,
+    paired_difference,
+    paired_rate_difference,
+    sampling_floor,
+    self_agreement,
+)
+
+_MOST_NAMED = 20
+
+
+def grader_point(regraded: Sequence[Regraded] | None) -> FaithfulnessPoint:
+    """Point 1: the grader gives the stored verdicts of the untouched recordings."""
+    if regraded is None:
+        return not_measured(1, "recordings", "grader")
+    stored = [item for item in regraded if item.stored is not None]
+    if not stored:
+        return not_measured(1, "recordings", told="no recording has a stored verdict")
+    wrong = [item for item in stored if not item.agrees]
+    n, agreeing = len(stored), len(stored) - len(wrong)
+    told = f"{agreeing:,} of {n:,} stored verdicts"
+    if wrong:
+        told += f"; not {', '.join(item.name for item in wrong[:3])}"
+        told += f" and {len(wrong) - 3:,} more" if len(wrong) > 3 else ""
+    figures = {
+        "n": n,
+        "agreeing": agreeing,
+        "without_stored_verdict": len(regraded) - n,
+        "disagreeing": [
+            {
+                "recording": item.name,
+                "stored": "pass" if item.stored else "fail",
+                "grader": item.verdict.value,
+                "reason": item.reason,
+            }
+            for item in wrong[:_MOST_NAMED]
+        ],
+    }
+    return found(1, told, holds=not wrong, figures=figures)
+
+
+def agreement_of(production: Mapping[str, Trials], limits: FaithfulnessLimits) -> Estimate | None:
+    """Return how often production agrees with itself; None where that cannot be told."""
+    groups = repeated(production)
+    return self_agreement(groups, level=limits.level) if len(groups) > 1 else None
+
+
+def match_point(
+    tests: Sequence[ReplayedTest], production: Mapping[str, Trials], limits: FaithfulnessLimits
+) -> FaithfulnessPoint:
+    """Point 2: matches of replays whose every answer is evidence, beside production's agreement."""
+    clean = [item for item in decided(tests) if not item.doubts]
+    rate = _matches(clean, limits)
+    if rate is None:
+        return not_measured(2, "verdicts", told="no replay rests on evidence alone")
+    agreement = agreement_of(production, limits)
+    if agreement is None:
+        return not_measured(2, "trials", told=f"matches {rate.told}")
+    told = f"{rate.told}; {_told_agreement(agreement)}"
+    if _is_above(rate, agreement):
+        told += ": more than it agrees with itself, so noise was fitted"
+    figures = {"match": rate.as_json, **_agreement_figures(agreement, production)}
+    return found(2, told, holds=_is_like(rate, agreement, limits), figures=figures)
+
+
+def doubtful_point(
+    tests: Sequence[ReplayedTest], production: Mapping[str, Trials], limits: FaithfulnessLimits
+) -> FaithfulnessPoint:
+    """Point 3: the same where an answer was made up, missing or stale."""
+    if not decided(tests):
+        return not_measured(3, "verdicts")
+    doubtful = [item for item in decided(tests) if item.doubts]
+    rate = _matches(doubtful, limits)
+    if rate is None:
+        told = f"none of {len(decided(tests)):,} replays rests on anything but evidence"
+        return found(3, told, holds=True, figures={"n": 0})
+    n_counting = sum(item.counts for item in doubtful)
+    by_doubt = {}
+    for doubt in ("simulated", "failed", "stale"):
+        of = _matches([item for item in doubtful if doubt in item.doubts], limits)
+        if of is not None:
+            by_doubt[doubt] = of.as_json
+    figures: dict[str, Any] = {
+        "match": rate.as_json,
+        "counting": n_counting,
+        "by_doubt": by_doubt,
+        "resting_on_simulated": _resting(tests),
+    }
+    if not n_counting:
+        told = f"{rate.told}; their verdicts do not count"
+        return found(3, told, holds=True, figures=figures)
+    told = f"{rate.told}; {n_counting:,} of these verdicts count"
+    agreement = agreement_of(production, limits)
+    if agreement is None:
+        return not_measured(3, "trials", told=told)
+    figures |= _agreement_figures(agreement, production)
+    told += f"; {_told_agreement(agreement)}"
+    return found(3, told, holds=_is_like(rate, agreement, limits), figures=figures)
+
+
+def balance_point(tests: Sequence[ReplayedTest], limits: FaithfulnessLimits) -> FaithfulnessPoint:
+    """Point 4: fails that fail again, passes that pass again, and how many pass at all."""
+    known = decided(tests)
+    if not known:
+        return not_measured(4, "verdicts")
+    fails = _matches([item for item in known if not item.production], limits)
+    passes = _matches([item for item in known if item.production], limits)
+    change = _change(known, limits)
+    before = sum(bool(item.production) for item in known)
+    after = sum(bool(item.replay) for item in known)
+    word = "softer" if after > before else "harsher" if after < before else "as many"
+    told = [f"{after:,} of {len(known):,} pass, {before:,} in production ({word})"]
+    for rate, what in ((fails, "fails fail"), (passes, "passes pass")):
+        told.append(f"no {what.split()[0]}" if rate is None else f"{what} again {rate.told}")
+    low, high = change.interval.low, change.interval.high
+    told.append(f"difference {100 * low:+.1f} to {100 * high:+.1f} points")
+    figures = {
+        "n": len(known),
+        "undecided": len(tests) - len(known),
+        "production_passes": before,
+        "replay_passes": after,
+        "fails_again": None if fails is None else fails.as_json,
+        "passes_again": None if passes is None else passes.as_json,
+        "difference": change.value,
+        "interval": [low, high],
+        "p_value": change.p_value,
+    }
+    holds = -limits.margin <= low and high <= limits.margin
+    return found(4, "; ".join(told), holds=holds, figures=figures)
+
+
+def _matches(tests: Sequence[ReplayedTest], limits: FaithfulnessLimits) -> Rate | None:
+    groups = [item.group for item in tests]
+    return rate_of([item.matches for item in tests], groups, level=limits.level)
+
+
+def _change(known: Sequence[ReplayedTest], limits: FaithfulnessLimits) -> Difference:
+    old = [bool(item.production) for item in known]
+    new = [bool(item.replay) for item in known]
+    groups = [item.group for item in known]
+    if 1 < len(set(groups)) < len(groups):
+        numbers = [float(item) for item in old], [float(item) for item in new]
+        return paired_difference(*numbers, clusters=groups, level=limits.level)
+    return paired_rate_difference(old, new, level=limits.level)
+
+
+def _is_like(rate: Rate, agreement: Estimate, limits: FaithfulnessLimits) -> bool:
+    reaches = rate.interval.low >= agreement.value - limits.margin
+    return reaches and not _is_above(rate, agreement)
+
+
+def _is_above(rate: Rate, agreement: Estimate) -> bool:
+    return rate.interval.low > agreement.interval.high
+
+
+def _told_agreement(agreement: Estimate) -> str:
+    return f"production agrees with itself in {100 * agreement.value:.1f} %"
+
+
+def _agreement_figures(agreement: Estimate, production: Mapping[str, Trials]) -> dict[str, Any]:
+    groups = repeated(production)
+    return {
+        "self_agreement": agreement.value,
+        "self_agreement_interval": [agreement.interval.low, agreement.interval.high],
+        "self_agreement_pairs": agreement_pairs(groups),
+        "self_agreement_groups": len(groups),
+        "sampling_floor": sampling_floor(groups),
+    }
+
+
+def _resting(tests: Sequence[ReplayedTest]) -> dict[str, int]:
+    """Return how many tests rest on an answer that was made up or missing, and of how many."""
+    made_up = Counter(
+        item.test for item in tests if "simulated" in item.doubts or "failed" in item.doubts
+    )
+    return {"tests": len(made_up), "of": len({item.test for item in tests})}
