@@ -5,13 +5,13 @@ from __future__ import annotations
 from tracedance_sdk.replay.people.customers import Customer, RuleCustomer, ScriptedCustomer
 from tracedance_sdk.replay.people.decisions import (
     PERSONA_RULES,
-    Backing,
     Decision,
     PersonaRule,
     decisions_of,
 )
 from tracedance_sdk.replay.people.model_customer import ModelCustomer
 from tracedance_sdk.replay.people.persona import Persona, persona_of
+from tracedance_sdk.replay.people.records import Backing
 
 __all__ = [
     "PERSONA_RULES",

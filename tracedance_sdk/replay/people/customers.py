@@ -1,32 +1,82 @@
-"""Who speaks for the recorded person: a script, rules, or a model."""
+"""Who speaks for the recorded person: a script, or rules."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
-from tracedance_sdk.replay.people.persona import content_words, sentences_of
-from tracedance_sdk.replay.people.values import mentions, occurs
+from tracedance_sdk.replay.people.finders import ValueKind
+from tracedance_sdk.replay.people.finding import ValueFinder
+from tracedance_sdk.replay.people.sentences import (
+    OFFERS,
+    asks,
+    content_words,
+    offers_in,
+    sentences_of,
+)
+from tracedance_sdk.replay.people.spellings import listed
+from tracedance_sdk.replay.people.values import mentions
 from tracedance_sdk.replay.rebuilt_test import Fact, Person
 from tracedance_sdk.trace import Turn
 
-_ASKS: Final = re.compile(
-    r"(?i)\?|\b(?:could|can|would) you (?:please )?(?:provide|confirm|tell|give|share|let me know)|"
-    r"\bplease (?:provide|confirm|tell|give|share|let me know)\b|"
-    r"\bi(?:'ll| will)? need (?:your|the)\b"
-)
 _WANTS_YES: Final = re.compile(
-    r"(?i)\b(?:would you like|do you (?:want|confirm|agree|wish)|shall i|should i|may i|"
-    r"(?:please )?confirm|is (?:that|this) (?:correct|right|ok(?:ay)?)|are you (?:sure|okay|fine)|"
-    r"proceed|go ahead)\b"
+    r"(?i)\b(?:would you like|do you (?:want|confirm|agree|wish|authorize|accept)|shall i|should i|"
+    r"may i|can i (?:go|proceed)|please confirm|(?:if|confirm) (?:you|that)|is (?:that|this|it|"
+    r"everything) (?:all )?(?:correct|right|ok(?:ay)?|fine)|are you (?:sure|okay|fine|happy)|"
+    r"proceed|go ahead|\(?yes ?(?:/|or) ?no\)?|reply yes)\b"
 )
-_IS_DONE: Final = re.compile(
-    r"(?i)\b(?:anything else|further (?:assistance|help)|other (?:questions|requests)|"
-    r"have a (?:great|nice|good|wonderful|pleasant)|glad i could help|"
-    r"(?:has|have) been (?:successfully )?(?:transferred|completed))\b"
+_MORE: Final = re.compile(
+    r"(?i)\b(?:(?:anything|something) else|(?:further|other|more|additional) (?:assistance|help|"
+    r"questions?|requests?|concerns?|changes)|how (?:can|may) i (?:help|assist)|"
+    r"what (?:can|may) i do for you)\b"
 )
-_MOST_TOLD: Final = 5
+_IS_OVER: Final = re.compile(
+    r"(?i)\b(?:(?:have|has|had|been|being|am|be|are|'m|now) (?:now )?(?:been )?"
+    r"transferr?(?:ed|ing)|"
+    r"have a (?:great|nice|good|wonderful|pleasant|safe|lovely)|goodbye|take care)\b"
+    r"|#{2,}(?:STOP|TRANSFER)"
+)
+_IS_EXTRA: Final = re.compile(
+    r"(?i)\b(?:would you like (?:me )?to (?:add|also|upgrade|purchase|buy|include|transfer|"
+    r"receive|accept|join|sign)|would you like (?:a|an|some|the|this)\b|"
+    r"do you want (?:me to )?(?:add|a|an)|transfer you|connect you)\b"
+)
+_WORDS_OF_KIND: Final[dict[ValueKind, frozenset[str]]] = {
+    "email": frozenset({"email", "e-mail", "mail"}),
+    "phone": frozenset({"phone", "telephone", "mobile", "cell"}),
+    "card": frozenset({"card"}),
+    "date": frozenset({"date", "day"}),
+    "time": frozenset({"time"}),
+    "money": frozenset({"price", "budget", "cost"}),
+    "name": frozenset({"name"}),
+}
+_SAME_WORDS: Final = {
+    "reservation": "booking",
+    "confirmation": "booking",
+    "username": "user",
+    "account": "user",
+    "birthday": "birth",
+    "dob": "birth",
+    "e-mail": "email",
+    "zip": "postcode",
+    "postal": "postcode",
+    "telephone": "phone",
+    "mobile": "phone",
+}
+_WEAK: Final = frozenset(
+    listed(
+        "number code information detail flight order item change make new one use find current "
+        "ending ahead request able look process"
+    )
+)
+"""Words that stand in many questions: alone they do not tell what is asked for."""
+
+_MOST_TOLD: Final = 8
+_MOST_UNKNOWN: Final = 3
+_UNKNOWN: Final = "I don't know that. Please go on with what you have."
+_YES: Final = "Yes, please go ahead."
+_NO: Final = "No, thank you."
 
 
 class Customer(Protocol):
@@ -47,7 +97,8 @@ class Customer(Protocol):
 class ScriptedCustomer:
     """Says what was recorded, in order, whatever the agent says.
 
-    The replay is exact where the agent asks as the recorded one did, and off where it does not.
+    The replay is exact where the agent asks as the recorded one did, and off where it does not. It
+    is the only customer who says what the old agent had offered.
     """
 
     name: Final = "scripted"
@@ -62,71 +113,113 @@ class ScriptedCustomer:
         return later[0] if later else None
 
 
+class _Known(NamedTuple):
+    """A fact with the words that a question about it may use."""
+
+    fact: Fact
+    words: frozenset[str]
+    finder: ValueFinder
+
+
 class RuleCustomer:
     """Knows the facts and tells one only when asked about it; volunteers nothing.
 
     A question is compared with what each fact is about, word by word. What is asked and not known
-    is answered as not known; what wants a yes gets one, unless it is about a value that the person
-    never spoke of. When the agent asks nothing more, or says that it is done, so is the person.
+    is answered as not known. What wants a yes gets one, unless it offers what the person never
+    spoke of. Once the agent asks what else there is, the person says the next of their wishes that
+    they have not said; after the last, or when they were handed over, they are done.
+
+    Example:
+        >>> import asyncio
+        >>> from tracedance_sdk.trace import Text
+        >>> def turn(role, text):
+        ...     return Turn(index=0, role=role, origin="human", content=(Text(text=text),))
+        >>> fact = Fact(id="booking", value="ZFA04Y", about="my booking is")
+        >>> customer = RuleCustomer(Person(goal="Please cancel my flight.", knows=(fact,)))
+        >>> asked = turn("assistant", "What is your reservation number?")
+        >>> asyncio.run(customer.reply([turn("user", "Please cancel my flight."), asked]))
+        'my booking is ZFA04Y.'
     """
 
     name: Final = "rules"
 
     def __init__(self, person: Person) -> None:
-        self._person = person
-        self._goal = set(content_words(person.goal))
+        self._wishes = list(sentences_of(person.goal))
+        self._known = [_known(fact) for fact in person.knows]
+
+        self._wanted = frozenset(_words(person.goal))
 
     async def reply(self, conversation: Sequence[Turn]) -> str | None:
         """Return an answer to the agent's last turn."""
         said = conversation[-1].text
-        asked = " ".join(s for s in sentences_of(said) if _ASKS.search(s))
-        told = " ".join(turn.text for turn in conversation if turn.role == "user")
-        if not asked:
-            return None if len(conversation) > 2 or _IS_DONE.search(said) else self._person.goal
-        facts = self._asked_for(asked, told)
-        if facts:
-            return " ".join(_sentence(fact) for fact in facts)
-        if _IS_DONE.search(asked):
-            return self._rest(told)
-        if _WANTS_YES.search(asked):
-            return self._consent(said)
-        return "I don't know that. Please go on with what you have."
+        mine = [turn.text for turn in conversation if turn.role == "user"]
+        if not said.strip() or (_IS_OVER.search(said) and "?" not in said):
+            return None
+        questions = [s for s in sentences_of(said) if asks(s) and not _MORE.search(s)]
+        told = " ".join(mine)
+        if self._offers_too_much(said):
+            rest = self._facts_for(questions, told)
+            return " ".join([_NO, *map(_sentence, rest)])
+        if facts := self._facts_for(questions, told):
+            return " ".join(map(_sentence, facts))
+        if any(_WANTS_YES.search(question) for question in questions):
+            return _YES
+        if questions and not _MORE.search(said):
+            return self._at_a_loss(mine, told)
+        return self._next_wish(told)
 
-    def _asked_for(self, asked: str, told: str) -> list[Fact]:
-        """Return the facts that a question is about, those best that match most words."""
-        words = set(content_words(asked))
-        ranked = []
-        for fact in self._person.knows:
-            about = set(content_words(f"{fact.id.replace('_', ' ')} {fact.about}"))
-            shared = len(about & words)
-            is_new = not occurs_again(fact.value, told)
-            if shared and (is_new or shared >= max(1, len(about) // 2)):
-                ranked.append((-int(is_new), -shared, fact))
-        ranked.sort(key=lambda item: item[:2])
-        fresh = [fact for is_new, _, fact in ranked if is_new]
-        return (fresh or [fact for _, _, fact in ranked])[:_MOST_TOLD]
+    def _facts_for(self, questions: list[str], told: str) -> list[Fact]:
+        """Return the facts that questions are about, those not told yet before others."""
+        words = frozenset(word for question in questions for word in _words(question))
+        telling = words - _WEAK
+        asked = [k for k in self._known if k.words & telling] or [
+            k for k in self._known if k.words and k.words <= words
+        ]
+        fresh = [known.fact for known in asked if not known.finder.is_in(told)]
+        wants_yes = any(_WANTS_YES.search(question) for question in questions)
+        again = [] if wants_yes else [known.fact for known in asked]
+        return (fresh or again)[:_MOST_TOLD]
 
-    def _consent(self, said: str) -> str:
-        known = " ".join((self._person.goal, *(fact.value for fact in self._person.knows)))
-        offers = [m for m in mentions(said) if m.kind == "money" and not m.tells_little]
-        if any(not occurs(offer.normal, known) for offer in offers) and not self._goal:
-            return "No, thank you."
-        return "Yes, please go ahead."
+    def _offers_too_much(self, said: str) -> bool:
+        """Whether the agent wants consent to something that the person never spoke of."""
+        if any(not self._speaks_of_offer(offer) for offer in offers_in(said)):
+            return _WANTS_YES.search(said) is not None
+        extras = [s for s in sentences_of(said) if _IS_EXTRA.search(s) and "?" in s]
+        return any(not self._wanted & (frozenset(_words(s)) - _WEAK) for s in extras)
 
-    def _rest(self, told: str) -> str | None:
+    def _speaks_of_offer(self, offer: str) -> bool:
+        return any(
+            match[0].casefold().removesuffix("s") == offer
+            for wish in self._wishes
+            for match in OFFERS.finditer(wish)
+        )
+
+    def _at_a_loss(self, mine: list[str], told: str) -> str | None:
+        """Return what is said to a question about something unknown; None after a few of them."""
+        unsaid = self._next_wish(told)
+        n_unknown = sum(text == _UNKNOWN for text in mine)
+        if n_unknown < _MOST_UNKNOWN:
+            return _UNKNOWN
+        return unsaid
+
+    def _next_wish(self, told: str) -> str | None:
         """Return what the person wants and has not said yet; None when all was said."""
-        left = [s for s in sentences_of(self._person.goal) if s not in told]
-        return left[0] if left else None
+        return next((wish for wish in self._wishes if wish not in told), None)
 
 
-def occurs_again(value: str, text: str) -> bool:
-    """Whether a value was said before, in any spelling."""
-    found = mentions(value)
-    if found:
-        return occurs(found[0].normal, text)
-    return value.casefold() in text.casefold()
+def _known(fact: Fact) -> _Known:
+    found = mentions(fact.value)
+    kind_words = _WORDS_OF_KIND.get(found[0].kind, frozenset()) if found else frozenset()
+    about = frozenset(_words(f"{fact.id.replace('_', ' ')} {fact.about}"))
+    return _Known(fact, about or kind_words, ValueFinder(found))
+
+
+def _words(text: str) -> list[str]:
+    return [_SAME_WORDS.get(word, word) for word in content_words(text)]
 
 
 def _sentence(fact: Fact) -> str:
-    about = fact.about.strip().rstrip("?:,")
-    return f"{about} {fact.value}." if about else f"{fact.value}."
+    about = fact.about.strip().rstrip("?:,.")
+    if not about or len(about.split()) < 2 or asks(fact.about):
+        return f"{fact.value}."
+    return f"{about} {fact.value}."

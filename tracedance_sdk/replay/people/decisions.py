@@ -7,18 +7,18 @@ what the agent worked out itself, an offer above all, is dropped from everything
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Final, Literal, NamedTuple
 
-from tracedance_sdk.replay.derivation import parsed
-from tracedance_sdk.replay.people.values import (
-    Mention,
-    ValueKind,
-    has_token,
-    mentions,
-    scalar_forms,
-)
-from tracedance_sdk.trace import Json, Trace, Turn
+from tracedance_sdk.replay.people.finders import ValueKind
+from tracedance_sdk.replay.people.finding import WORDY, spelled_in
+from tracedance_sdk.replay.people.proper_names import common_words
+from tracedance_sdk.replay.people.records import Backing, Records
+from tracedance_sdk.replay.people.sentences import OFFERS, offers_in
+from tracedance_sdk.replay.people.spellings import plain_text, squeezed
+from tracedance_sdk.replay.people.values import NUMERIC, Mention, mentions
+from tracedance_sdk.trace import Trace, Turn
 
 PersonaRule = Literal["R1", "R2", "R3"]
 
@@ -34,25 +34,14 @@ Reason = Literal[
     "read by the agent out of an answer",
     "said by the agent first, in no answer",
     "said by the agent first",
+    "offered by the agent",
     "worked out by a pure tool",
     "tells too little to matter",
     "kept by rule R1",
 ]
-_MOST_LEAVES: Final = 50_000
 
-
-class Backing(NamedTuple):
-    """A tool's answer that holds a value.
-
-    Attributes:
-        call_id: Of the call.
-        turn: Index of its turn.
-        is_number: Whether only a number agrees, which may be chance.
-    """
-
-    call_id: str
-    turn: int
-    is_number: bool
+_CAPITAL: Final = re.compile(r"[A-Z](?<!\w[A-Z])[A-Za-z]*")
+_TOKEN: Final = re.compile(r"[^\W_]+")
 
 
 class Decision(NamedTuple):
@@ -60,7 +49,7 @@ class Decision(NamedTuple):
 
     Attributes:
         value: As the person said it first.
-        normal: The form that all its spellings share.
+        normal: The form that reports show.
         kind: What sort of value it looks like.
         first_speaker: Who said it first.
         first_turn: Index of the turn where it was said first.
@@ -68,6 +57,7 @@ class Decision(NamedTuple):
         backing: The answer that the agent read it from, if any.
         is_kept: Whether the person remembers it.
         reason: Why.
+        forms: All that the value may be written as; see `Mention`.
     """
 
     value: str
@@ -79,17 +69,7 @@ class Decision(NamedTuple):
     backing: Backing | None
     is_kept: bool
     reason: Reason
-
-
-class _Leaf(NamedTuple):
-    """A scalar of an answer."""
-
-    forms: frozenset[str]
-    text: str
-    call_id: str
-    turn: int
-    is_number: bool
-    is_pure: bool
+    forms: frozenset[str] = frozenset()
 
 
 def decisions_of(
@@ -98,6 +78,7 @@ def decisions_of(
     rule: PersonaRule = "R3",
     is_pure: Callable[[str], bool] = lambda name: False,  # noqa: ARG005
     year: int | None = None,
+    common: frozenset[str] | None = None,
 ) -> tuple[Decision, ...]:
     """Return what is decided on each value that the person said, in the order they said them.
 
@@ -106,39 +87,13 @@ def decisions_of(
         rule: What is kept; see `PERSONA_RULES`.
         is_pure: Whether a tool only computes: what it answers is worked out, not read.
         year: Of dates that name none.
+        common: Words in lower case that are neither names nor codes; by default those of the trace.
     """
-    leaves = list(_leaves(trace, is_pure, year))
-    first: dict[str, tuple[Literal["person", "agent"], int]] = {}
-    said: dict[str, tuple[Mention, int]] = {}
-    for turn in trace.turns:
-        speaker = speaker_of(turn)
-        if speaker is None:
-            continue
-        for mention in mentions(turn.text, year=year):
-            first.setdefault(mention.normal, (speaker, turn.index))
-            if speaker == "person":
-                said.setdefault(mention.normal, (mention, turn.index))
-    agent_texts = [(t.index, t.text.casefold()) for t in trace.turns if speaker_of(t) == "agent"]
-    found = []
-    for normal, (mention, index) in said.items():
-        who, where = first[normal]
-        if who == "person" and not mention.tells_little:
-            # An agent may have said it in a spelling that does not look like a value.
-            earlier = [n for n, text in agent_texts if n < where and has_token(normal, text)]
-            if earlier:
-                who, where = "agent", earlier[0]
-        backing = _backing(normal, where, leaves) if who == "agent" else None
-        was_worked_out = any(
-            leaf.is_pure and leaf.turn <= where and normal in leaf.forms for leaf in leaves
-        )
-        first_told = _First(who, backing, was_worked_out)
-        is_kept, reason = _decided(rule, mention, first_told)
-        found.append(
-            Decision(
-                mention.text, normal, mention.kind, who, where, index, backing, is_kept, reason
-            )
-        )
-    return tuple(found)
+    words = common_words_of(trace) if common is None else common
+    records = Records(trace, is_pure, year)
+    return tuple(
+        _decision(rule, said, records) for said in _Listener(year, words).said_by_person(trace)
+    )
 
 
 def speaker_of(turn: Turn) -> Literal["person", "agent"] | None:
@@ -150,69 +105,188 @@ def speaker_of(turn: Turn) -> Literal["person", "agent"] | None:
     return "agent" if turn.role == "assistant" else None
 
 
+def common_words_of(trace: Trace) -> frozenset[str]:
+    """Return the words that a conversation writes in lower case: they are neither names nor codes.
+
+    People write names in lower case too, so a word of theirs that the agent writes with a capital
+    is left out.
+    """
+    by_agent = [trace.system_prompt or "", *(tool.description or "" for tool in trace.tools)]
+    by_agent += [turn.text for turn in trace.turns if speaker_of(turn) == "agent"]
+    by_person = [turn.text for turn in trace.turns if speaker_of(turn) == "person"]
+    capitals = {word.casefold() for text in by_agent for word in _CAPITAL.findall(text)}
+    return common_words(by_agent) | (common_words(by_person) - capitals)
+
+
+class _Said(NamedTuple):
+    """A value that the person said, and who said it first."""
+
+    mention: Mention
+    turn: int
+    first_speaker: Literal["person", "agent"]
+    first_turn: int
+    was_offered: bool
+
+
 class _First(NamedTuple):
-    """Who said a value first, and out of which answer."""
-
-    speaker: Literal["person", "agent"]
-    backing: Backing | None
-    was_worked_out: bool
+    mention: Mention
+    turn: int
+    was_offered: bool
 
 
-def _decided(rule: PersonaRule, mention: Mention, first: _First) -> tuple[bool, Reason]:
-    if mention.tells_little:
+class _Listener:
+    """Follows a conversation and notes who says which value first."""
+
+    def __init__(self, year: int | None, common: frozenset[str]) -> None:
+        self._year, self._common = year, common
+        self._by_agent: dict[str, _First] = {}
+        self._agent_texts: list[tuple[int, str, str]] = []
+        self._known: set[str] = set()
+        self._unheard: list[Turn] = []
+        self._rare: set[str] = set()
+
+    def said_by_person(self, trace: Trace) -> Iterator[_Said]:
+        """Yield each value once, where the person says it first."""
+        last = max((t.index for t in trace.turns if speaker_of(t) == "person"), default=-1)
+        for turn in trace.turns[: last + 1]:
+            speaker = speaker_of(turn)
+            if speaker == "person":
+                yield from self._of_person(turn)
+            elif speaker == "agent":
+                self._unheard.append(turn)
+                self._rare.update(
+                    word.casefold()
+                    for word in _CAPITAL.findall(turn.text)
+                    if word.casefold() not in self._common
+                )
+
+    def _hear(self) -> None:
+        """Take in what the agent has said so far: put off until it matters."""
+        for turn in self._unheard:
+            self._note(turn)
+        self._unheard.clear()
+
+    def _note(self, turn: Turn) -> None:
+        plain = plain_text(turn.text).text.casefold()
+        self._agent_texts.append((turn.index, plain, squeezed(plain)))
+        for mention in self._mentions(turn.text):
+            first = _First(mention, turn.index, was_offered=False)
+            for form in mention.forms:
+                self._by_agent.setdefault(form, first)
+        offered = set(offers_in(turn.text))
+        for match in OFFERS.finditer(turn.text):
+            mention = _offer(match[0], match.start())
+            is_offered = mention.normal in offered
+            self._by_agent.setdefault(
+                mention.normal, _First(mention, turn.index, was_offered=is_offered)
+            )
+
+    def _mentions(self, text: str) -> list[Mention]:
+        return mentions(text, year=self._year, common=self._common)
+
+    def _of_person(self, turn: Turn) -> Iterator[_Said]:
+        found = self._mentions(turn.text)
+        found += [_offer(m[0], m.start()) for m in OFFERS.finditer(turn.text)]
+        is_new = any(self._known.isdisjoint(m.forms) and not m.tells_little for m in found)
+        if is_new or self._may_repeat(turn.text):
+            self._hear()
+            found += self._in_other_spellings(turn.text, {f for m in found for f in m.forms})
+        for mention in sorted(found, key=lambda m: m.start):
+            if not self._known.isdisjoint(mention.forms):
+                continue
+            first = self._first_of_agent(mention)
+            if mention.kind != "offer" or (first is not None and first.was_offered):
+                yield _Said(
+                    mention,
+                    turn.index,
+                    "person" if first is None else "agent",
+                    turn.index if first is None else first.turn,
+                    was_offered=first is not None and first.was_offered,
+                )
+            self._known |= mention.forms
+
+    def _may_repeat(self, text: str) -> bool:
+        """Whether a text has words that are the agent's names and codes in lower case."""
+        words = _TOKEN.findall(plain_text(text).text.casefold())
+        return not self._rare.isdisjoint(words)
+
+    def _in_other_spellings(self, text: str, forms: set[str]) -> Iterator[Mention]:
+        """Yield the agent's words that the person repeats in a spelling unlike a value."""
+        plain = plain_text(text)
+        low = plain.text.casefold()
+        short = squeezed(low)
+        for first in dict.fromkeys(self._by_agent.values()):
+            mention = first.mention
+            if mention.kind not in WORDY or mention.kind == "offer":
+                continue
+            if squeezed(mention.normal) not in short or not forms.isdisjoint(mention.forms):
+                continue
+            spelled = spelled_in(mention, low)
+            if spelled is not None and len(low) == len(plain.text):
+                start = low.index(spelled)
+                begin, end = plain.place(start), plain.place(start + len(spelled) - 1) + 1
+                yield mention._replace(text=text[begin:end], start=begin)
+
+    def _first_of_agent(self, mention: Mention) -> _First | None:
+        found = [self._by_agent[form] for form in mention.forms if form in self._by_agent]
+        if found:
+            return min(found, key=lambda first: first.turn)
+        if mention.kind in WORDY and mention.kind != "offer":
+            short = squeezed(mention.normal)
+            for index, text, squeezed_text in self._agent_texts:
+                if short in squeezed_text and spelled_in(mention, text) is not None:
+                    return _First(mention, index, was_offered=False)
+        return None
+
+
+def _offer(text: str, start: int) -> Mention:
+    normal = text.casefold().removesuffix("s")
+    return Mention("offer", text, normal, start, frozenset({normal}))
+
+
+def _decision(rule: PersonaRule, said: _Said, records: Records) -> Decision:
+    mention = said.mention
+    is_of_agent = said.first_speaker == "agent" and not mention.tells_little
+    backing = None
+    worked_out = None
+    if is_of_agent and not said.was_offered:
+        backing = records.backing(mention, said.first_turn)
+        if mention.kind in NUMERIC and (backing is None or backing.is_number):
+            worked_out = records.worked_out(mention, said.first_turn)
+            if worked_out is not None and backing is not None and worked_out <= backing.turn:
+                backing = None
+    is_kept, reason = _decided(
+        rule, said, is_backed=backing is not None, was_worked_out=worked_out is not None
+    )
+    return Decision(
+        mention.text,
+        mention.normal,
+        mention.kind,
+        said.first_speaker,
+        said.first_turn,
+        said.turn,
+        backing,
+        is_kept,
+        reason,
+        mention.forms,
+    )
+
+
+def _decided(
+    rule: PersonaRule, said: _Said, *, is_backed: bool, was_worked_out: bool
+) -> tuple[bool, Reason]:
+    if said.mention.tells_little:
         return True, "tells too little to matter"
-    if first.speaker == "person":
+    if said.first_speaker == "person":
         return True, "said by the person first"
     if rule == "R1":
         return True, "kept by rule R1"
     if rule == "R2":
         return False, "said by the agent first"
-    if first.backing is not None:
+    if said.was_offered:
+        return False, "offered by the agent"
+    if is_backed:
         return True, "read by the agent out of an answer"
-    if first.was_worked_out:
+    if was_worked_out:
         return False, "worked out by a pure tool"
     return False, "said by the agent first, in no answer"
-
-
-def _backing(normal: str, where: int, leaves: list[_Leaf]) -> Backing | None:
-    """Return the first answer, up to the agent's mention, that holds a value."""
-    number: Backing | None = None
-    for leaf in leaves:
-        if leaf.turn > where or leaf.is_pure:
-            continue
-        if normal in leaf.forms or has_token(normal, leaf.text):
-            found = Backing(leaf.call_id, leaf.turn, leaf.is_number)
-            if not leaf.is_number:
-                return found
-            number = number or found
-    return number
-
-
-def _leaves(trace: Trace, is_pure: Callable[[str], bool], year: int | None) -> Iterator[_Leaf]:
-    number = 0
-    for turn in trace.turns:
-        for call in turn.calls:
-            if call.result is None or call.requested_by != "agent":
-                continue
-            for value in _scalars(parsed(call.result).value):
-                number += 1
-                if number > _MOST_LEAVES:
-                    return
-                is_number = isinstance(value, (int, float))
-                text = "" if is_number else str(value).casefold()
-                forms = frozenset(scalar_forms(value, year=year))
-                yield _Leaf(forms, text, call.id, turn.index, is_number, is_pure(call.name))
-
-
-def _scalars(value: Json) -> Iterator[Json]:
-    """Yield the scalars of a JSON value, keys of objects too: ids often stand there."""
-    pending = [value]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, dict):
-            yield from item
-            pending.extend(reversed(list(item.values())))
-        elif isinstance(item, (list, tuple)):
-            pending.extend(reversed(item))
-        elif isinstance(item, (str, int, float)) and not isinstance(item, bool):
-            yield item

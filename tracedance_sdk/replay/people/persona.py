@@ -10,74 +10,42 @@ from typing import Final, NamedTuple
 from tracedance_sdk.replay.people.decisions import (
     Decision,
     PersonaRule,
+    common_words_of,
     decisions_of,
     speaker_of,
 )
-from tracedance_sdk.replay.people.values import mentions, occurs
+from tracedance_sdk.replay.people.finding import ValueFinder
+from tracedance_sdk.replay.people.sentences import (
+    asks,
+    content_words,
+    sentences_of,
+    without_stop_tokens,
+)
 from tracedance_sdk.replay.rebuilt_test import Fact, Person
-from tracedance_sdk.trace import Trace
+from tracedance_sdk.trace import Trace, Turn
 
-STOP_TOKENS: Final = ("###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###")
-"""What simulated customers of known benchmarks end a conversation with."""
+NEUTRAL_OPENING: Final = "Hello, I need your help."
+"""The opening of a person who began with nothing but what the old agent had said first."""
 
-_SENTENCE: Final = re.compile(r"[^.!?\n]+(?:[.!?](?=\S)[^.!?\n]+)*[.!?]*")
-_WORD: Final = re.compile(r"[A-Za-z][A-Za-z'-]*")
 _EMPTY: Final = re.compile(
-    r"(?i)\s*(?:(?:yes|no|ok(?:ay)?|sure|great|perfect|thanks?|thank you|hi|hello|please|got it|"
-    r"sounds good|that'?s (?:all|correct|right|it)|you'?re welcome|bye|goodbye)\b[\s,.!]*)+"
-    r"(?:(?:so|very) much|for (?:your|the) (?:help|assistance)|that'?s all i needed)?[\s,.!]*"
+    r"(?i)\s*(?:(?:yes|no|yep|ok(?:ay)?|sure|alright|great|perfect|thanks?|thank you|hi|hello|hey|"
+    r"there|please|got it|understood|i understand|i see|sounds good|that (?:works|sounds (?:good|"
+    r"great))|that'?s (?:all|correct|right|it|fine|great)|you'?re welcome|you too|take care|bye|"
+    r"goodbye|go ahead|proceed|do (?:that|it|so)|i confirm)\b[\s,.!]*)+(?:(?:so|very) much|again|"
+    r"(?:for|with) (?:now|your|the|this|that|these|those)?\s?(?:\w+\s?){0,4}|i needed|"
+    r"and have a .{0,30})?[\s,.!]*"
 )
-_STOP_WORDS: Final = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "but",
-        "by",
-        "can",
-        "could",
-        "do",
-        "for",
-        "from",
-        "have",
-        "i",
-        "i'd",
-        "i'll",
-        "i'm",
-        "id",
-        "in",
-        "is",
-        "it",
-        "like",
-        "me",
-        "my",
-        "need",
-        "of",
-        "on",
-        "or",
-        "please",
-        "sure",
-        "the",
-        "this",
-        "that",
-        "to",
-        "under",
-        "want",
-        "was",
-        "we",
-        "with",
-        "would",
-        "yes",
-        "you",
-        "your",
-        "it's",
-    ]
+_WANTS: Final = re.compile(
+    r"(?i)\b(?:want|like|need|would|could|can|can't|cannot|please|help|change|cancel|book|add|"
+    r"remove|return|exchange|refund|prefer|hoping|hope|looking|if|only|use|pay|upgrade|modify|"
+    r"update|check|instead|without|don't|no|not|all|expect|should|must)\b"
 )
+_YEARS: Final = re.compile(
+    r"2(?<![\w-]2)(0[0-9]{2})(?:-[0-9]{2}-[0-9]{2}(?![0-9])|(?<=[0-9], [0-9]{4})(?![\w-]))"
+)
+_TELLING: Final = frozenset({"email", "id", "phone", "card", "number", "name", "code", "date"})
 _WORDS_ABOUT: Final = 6
+_LEAST_WORDS_ABOUT: Final = 1
 _LONGEST_GOAL: Final = 4_000
 
 
@@ -86,10 +54,12 @@ class Persona(NamedTuple):
 
     Attributes:
         person: For the test.
+        opening: The first thing the person says, without what the agent had said before.
         decisions: In the order in which the person said the values.
     """
 
     person: Person
+    opening: str
     decisions: tuple[Decision, ...]
 
 
@@ -101,46 +71,37 @@ def persona_of(
 ) -> Persona:
     """Return the person of a conversation.
 
-    The goal is made of the person's own sentences, in order, without pleasantries. A sentence that
-    holds a dropped value in any spelling is left out, and no fact holds one.
+    The goal is made of the person's own sentences, in order, without pleasantries, and without
+    those that only tell what was asked for: these are facts. A clause that holds a dropped value in
+    any spelling is left out, and neither the opening nor a fact holds one. `Person.said` alone is
+    as it was recorded: it serves who repeats the recording word by word.
 
     Args:
         trace: The conversation.
         rule: What the person remembers; see `PERSONA_RULES`.
         is_pure: Whether a tool only computes.
     """
-    year = year_of(trace)
-    decisions = decisions_of(trace, rule=rule, is_pure=is_pure, year=year)
+    year, common = year_of(trace), common_words_of(trace)
+    decisions = decisions_of(trace, rule=rule, is_pure=is_pure, year=year, common=common)
     dropped = [item for item in decisions if not item.is_kept]
-    said = tuple(t.text for t in trace.turns if speaker_of(t) == "person")
-
-    def may_stand(text: str) -> bool:
-        return not any(occurs(item.normal, text, year=year) for item in dropped)
-
-    sentences = (s for text in said for s in sentences_of(text))
-    goal = " ".join(dict.fromkeys(s for s in sentences if not _EMPTY.fullmatch(s) and may_stand(s)))
+    finder = ValueFinder(dropped, year=year, common=common)
+    turns = [turn for turn in trace.turns if speaker_of(turn) == "person"]
+    opening = _opening(turns, finder)
+    told = ValueFinder(
+        (d for d in decisions if d.is_kept and d.kind in _TELLING and _is_fact(d)),
+        year=year,
+        common=common,
+    )
+    goal = " ".join(dict.fromkeys(_wishes(turns, finder, told)))
     return Persona(
         Person(
             goal=goal[:_LONGEST_GOAL],
-            knows=tuple(_facts(trace, decisions, may_stand)),
-            said=tuple(without_stop_tokens(text) for text in said),
+            knows=tuple(_facts(trace, decisions, finder)),
+            said=tuple(without_stop_tokens(turn.text) for turn in turns),
         ),
+        opening,
         decisions,
     )
-
-
-def sentences_of(text: str) -> Iterator[str]:
-    """Yield the sentences of a message, stop tokens left out."""
-    for match in _SENTENCE.finditer(without_stop_tokens(text)):
-        if sentence := match[0].strip():
-            yield sentence
-
-
-def without_stop_tokens(text: str) -> str:
-    """Return a message without what ends a conversation in benchmarks."""
-    for token in STOP_TOKENS:
-        text = text.replace(token, "")
-    return text.strip()
 
 
 def year_of(trace: Trace) -> int | None:
@@ -148,49 +109,68 @@ def year_of(trace: Trace) -> int | None:
     at = next((turn.started_at for turn in trace.turns if turn.started_at is not None), None)
     if at is not None:
         return at.year
-    texts = [trace.system_prompt or "", *(turn.text for turn in trace.turns)]
-    years = Counter(year for text in texts for year in re.findall(r"\b(20\d\d)-\d\d-\d\d\b", text))
-    return int(years.most_common(1)[0][0]) if years else None
+    years = Counter(
+        year
+        for text in (trace.system_prompt or "", *(turn.text for turn in trace.turns))
+        for year in _YEARS.findall(text)
+    )
+    return 2000 + int(years.most_common(1)[0][0]) if years else None
 
 
-def _facts(
-    trace: Trace, decisions: tuple[Decision, ...], may_stand: Callable[[str], bool]
-) -> Iterator[Fact]:
+def _opening(turns: list[Turn], finder: ValueFinder) -> str:
+    if not turns:
+        return ""
+    said = without_stop_tokens(turns[0].text)
+    return said if not finder.is_in(said) else finder.masked(said) or NEUTRAL_OPENING
+
+
+def _wishes(turns: list[Turn], finder: ValueFinder, told: ValueFinder) -> Iterator[str]:
+    """Yield the sentences that say what the person wants."""
+    for number, turn in enumerate(turns):
+        for sentence in sentences_of(turn.text):
+            if _EMPTY.fullmatch(sentence):
+                continue
+            if number and not _WANTS.search(sentence) and told.is_in(sentence):
+                continue
+            if left := finder.masked_sentence(sentence):
+                yield left
+
+
+def _is_fact(item: Decision) -> bool:
+    return item.is_kept and item.kind != "offer" and item.reason != "tells too little to matter"
+
+
+def _facts(trace: Trace, decisions: tuple[Decision, ...], finder: ValueFinder) -> Iterator[Fact]:
     used: Counter[str] = Counter()
-    for item in decisions:
-        if not item.is_kept or item.reason == "tells too little to matter":
+    for item in filter(_is_fact, decisions):
+        value = item.value.strip(" ,.")
+        if finder.is_in(value):
             continue
-        about = _about(trace.turns[item.said_in].text, item)
-        question = _question_before(trace, item.said_in)
-        if len(about.split()) < 2 and question:
-            about = f"{about} {question}".strip()
-        if not may_stand(about):
+        text = trace.turns[item.said_in].text
+        about = _about(text, decisions, item)
+        if len(content_words(about)) < _LEAST_WORDS_ABOUT:
+            about = f"{about} {_question_before(trace, item.said_in)}".strip()
+        if not about or finder.is_in(about):
             about = item.kind
         word = "_".join(content_words(about)[-3:]) or item.kind
         used[word] += 1
-        name = word if used[word] == 1 else f"{word}_{used[word]}"
-        yield Fact(id=name, value=item.value.strip(" ,."), about=about)
+        yield Fact(id=word if used[word] == 1 else f"{word}_{used[word]}", value=value, about=about)
 
 
-def _about(text: str, item: Decision) -> str:
-    """Return the words that the person put before a value."""
-    place = text.find(item.value)
-    before = text[: max(place, 0)]
-    start = max(before.rfind(mark) for mark in ".!?\n")
-    words = [word for word in before[start + 1 :].split() if not mentions(word)]
-    return " ".join(words[-_WORDS_ABOUT:]).strip(" ,:;#(\"'")
+def _about(text: str, decisions: tuple[Decision, ...], item: Decision) -> str:
+    """Return the words that the person put before a value, other values left out."""
+    before = text[: max(text.find(item.value), 0)]
+    start = max((before.rfind(mark) for mark in (". ", "! ", "? ", "\n")), default=-1)
+    part = before[start + 1 :]
+    for other in decisions:
+        part = part.replace(other.value, " ")
+    return " ".join(part.split()[-_WORDS_ABOUT:]).strip(" ,:;#(\"'.")
 
 
 def _question_before(trace: Trace, index: int) -> str:
-    """Return the last question that the agent asked before a turn."""
+    """Return what the agent last asked for before a turn."""
     for turn in reversed(trace.turns[:index]):
         if speaker_of(turn) == "agent":
-            asked = [s for s in sentences_of(turn.text) if s.endswith("?")]
+            asked = [sentence for sentence in sentences_of(turn.text) if asks(sentence)]
             return asked[-1] if asked else ""
     return ""
-
-
-def content_words(text: str) -> list[str]:
-    """Return the words of a text that say what it is about, in lower case."""
-    words = (word.casefold() for word in _WORD.findall(text))
-    return [word for word in words if word not in _STOP_WORDS and len(word) > 1]

@@ -7,18 +7,24 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-UNITS: Final = (
+
+def listed(words: str) -> list[str]:
+    """Return the words of a text that lists them."""
+    return words.split()
+
+
+UNITS: Final = listed(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
     "fifteen sixteen seventeen eighteen nineteen"
-).split()
-TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_ORDINALS: Final = (
+)
+TENS: Final = listed("twenty thirty forty fifty sixty seventy eighty ninety")
+_ORDINALS: Final = listed(
     "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth "
     "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
-).split()
-_MONTHS: Final = (
+)
+_MONTHS: Final = listed(
     "january february march april may june july august september october november december"
-).split()
+)
 MONTH_WORDS: Final = {
     **{name: number for number, name in enumerate(_MONTHS, 1)},
     **{name[:3]: number for number, name in enumerate(_MONTHS, 1)},
@@ -30,12 +36,15 @@ _SMALL: Final = {
     **{word: 20 + 10 * number for number, word in enumerate(TENS)},
 }
 NUMBER_WORDS: Final = frozenset({*_SMALL, *_SCALES, "dozen"})
+TELLING_NUMBER_WORDS: Final = NUMBER_WORDS - frozenset(UNITS[:10])
+"""Those that make a number of more than one digit."""
 SUFFIXES: Final = {"k": 1_000, "m": 1_000_000, **_SCALES}
 """What an amount may be multiplied by: ``1.2k``, ``2 thousand``."""
 
-_DASHES: Final = dict.fromkeys(map(ord, "‐‑‒–—−⁃"), "-")
-_QUOTES: Final = dict.fromkeys(map(ord, "‘’ʼ＇"), "'")
-_SAME: Final = {**_DASHES, **_QUOTES}
+_SAME: Final = {
+    **dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2043"), "-"),
+    **dict.fromkeys(map(ord, "\u2018\u2019\u02bc\uff07"), "'"),
+}
 _MOST_DIGITS: Final = 30
 
 
@@ -44,8 +53,8 @@ class Plain(NamedTuple):
 
     Attributes:
         text: Without accents, invisible characters and typographic variants.
-        places: Offsets in the original text, one for each character and one for the end; None
-            where the two texts are the same.
+        places: Offsets in the original text, one for each character; None where the texts are the
+            same.
     """
 
     text: str
@@ -60,8 +69,8 @@ def plain_text(text: str) -> Plain:
     """Return a text in plain characters.
 
     Example:
-        >>> plain_text("José paid ２００ €").text
-        'Jose paid 200 €'
+        >>> plain_text("José paid 20 €").text
+        'Jose paid 20 €'
     """
     if text.isascii():
         return Plain(text, None)
@@ -71,7 +80,6 @@ def plain_text(text: str) -> Plain:
         for character in _plain_characters(original):
             found.append(character)
             places.append(place)
-    places.append(len(text))
     return Plain("".join(found), places)
 
 
@@ -85,7 +93,7 @@ def _plain_characters(original: str) -> str:
         return ""
     parts = unicodedata.normalize("NFKD", original)
     kept = (part for part in parts if not unicodedata.combining(part))
-    return "".join(str(unicodedata.decimal(p, p)) if p.isdigit() else p for p in kept)
+    return "".join(str(unicodedata.decimal(part, part)) for part in kept)
 
 
 def plain_number(text: str, *, decimal_comma: bool = False) -> str:
@@ -100,7 +108,7 @@ def plain_number(text: str, *, decimal_comma: bool = False) -> str:
     """
     if decimal_comma:
         text = text.replace(".", "").replace(",", ".")
-    digits = re.sub(r"[^\d.]", "", text).strip(".")
+    digits = re.sub(r"[^0-9.]", "", text).strip(".")
     if not digits or digits.count(".") > 1:
         return ""
     whole, _, part = digits.partition(".")
@@ -144,25 +152,23 @@ def spoken_number(text: str) -> str:
 def _composed(words: list[str]) -> str:
     """Return the number of words such as two, hundred, fifty; empty where they do not fit."""
     total = current = 0
-    room = 1_000_000_000
-    last = 100
+    smallest_scale, below = 1_000_000_000, 100
     for word in words:
         scale = _SCALES.get(word)
         if scale is None:
             value = _SMALL[word]
-            if value >= last or (last < 100 and value == 0):
+            if value >= below or (value == 0 and len(words) > 1):
                 return ""
-            current += value
-            last = 10 if value >= 20 else 1
+            current, below = current + value, 10 if value >= 20 else 1
         elif scale == 100:
             if current >= 100:
                 return ""
-            current, last = (current or 1) * 100, 100
+            current, below = (current or 1) * 100, 100
         else:
-            if scale >= room:
+            if scale >= smallest_scale:
                 return ""
             total, current = total + (current or 1) * scale, 0
-            room, last = scale, 100
+            smallest_scale, below = scale, 100
     return str(total + current)
 
 
@@ -174,7 +180,7 @@ def day_number(text: str) -> int:
         [20, 21, 3, 20, 0]
     """
     word = text.casefold().strip()
-    if match := re.match(r"\d{1,2}(?!\d)", word):
+    if match := re.match(r"[0-9]{1,2}(?![0-9])", word):
         number = int(match[0])
     else:
         *head, last = re.split(r"[\s-]+", word)
@@ -192,7 +198,7 @@ def _ordinal(word: str) -> int:
 
 
 def day_words() -> list[str]:
-    """Return the words that `day_number` knows, longest first."""
+    """Return patterns of the words that `day_number` knows, longest first."""
     small = [*_ORDINALS[1:10], *UNITS[1:10]]
     joined = [f"{ten}[ -]{one}" for ten in ("twenty", "thirty") for one in small]
     single = [*_ORDINALS[1:], "twentieth", "thirtieth", *UNITS[1:], "twenty", "thirty"]
@@ -219,15 +225,27 @@ def iso_date(year: int | None, month: int, day: int) -> str:
     return f"{year or 0:04d}-{month:02d}-{day:02d}"
 
 
-def clock_time(hour: int, minute: int, half: str) -> list[str]:
+def clock_times(hour: int, minute: int, half: str) -> list[str]:
     """Return a time as 24 hours write it; both that may be meant where the half of day is open.
 
     Example:
-        >>> clock_time(1, 0, "p.m."), clock_time(3, 30, ""), clock_time(13, 0, "")
+        >>> clock_times(1, 0, "p.m."), clock_times(3, 30, ""), clock_times(13, 0, "")
         (['13:00'], ['03:30', '15:30'], ['13:00'])
     """
+    if hour > 23:
+        return []
     if half:
         hour = hour % 12 + (12 if half.casefold().startswith("p") else 0)
         return [f"{hour:02d}:{minute:02d}"]
-    hours = (hour, hour % 12 + 12) if 1 <= hour <= 12 else (hour,)
-    return [f"{one:02d}:{minute:02d}" for one in dict.fromkeys(hours)]
+    hours = (hour, hour % 12 + 12) if 1 <= hour < 12 else (hour,)
+    return [f"{one:02d}:{minute:02d}" for one in hours]
+
+
+def squeezed(text: str) -> str:
+    """Return the letters and digits of a text alone, case-folded.
+
+    Example:
+        >>> squeezed("#ZFA-04 y")
+        'zfa04y'
+    """
+    return "".join(filter(str.isalnum, text.casefold()))

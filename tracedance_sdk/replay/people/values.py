@@ -1,107 +1,26 @@
-"""Values in what people say: ids, money, dates, numbers, addresses, codes, names; and one spelling.
+"""Values in what people say: ids, money, dates, times, numbers, addresses, codes, names.
 
-Two mentions are of one value when their normal forms are equal: ``$1,200`` and ``1200 dollars``,
-``May 20th`` and ``2024-05-20`` (the year comes from the conversation), ``ZFA04Y`` and ``zfa04y``.
+Two mentions are of one value when they share a form: ``$1,200`` and ``1.2k dollars``, ``May 20th``
+and ``2024-05-20`` (the year comes from the conversation), ``1 PM`` and ``13:00``, ``ZFA04Y`` and
+``Z F A 0 4 Y``, a card's number and its last four digits. Weekdays and words such as tomorrow are
+left alone: what they mean depends on when they are said.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final, Literal, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
-ValueKind = Literal["email", "money", "date", "id", "code", "number", "name"]
+from tracedance_sdk.replay.people.finders import FINDERS, Finder, Forms, ValueKind
+from tracedance_sdk.replay.people.proper_names import names_in
+from tracedance_sdk.replay.people.spellings import plain_text
 
-_MONTHS: Final = {
-    name: number
-    for number, names in enumerate(
-        (
-            ("january", "jan"),
-            ("february", "feb"),
-            ("march", "mar"),
-            ("april", "apr"),
-            ("may",),
-            ("june", "jun"),
-            ("july", "jul"),
-            ("august", "aug"),
-            ("september", "sept", "sep"),
-            ("october", "oct"),
-            ("november", "nov"),
-            ("december", "dec"),
-        ),
-        1,
-    )
-    for name in names
-}
-_MONTH: Final = "|".join(sorted(_MONTHS, key=len, reverse=True))
-_CURRENCY: Final = "dollars|euros|pounds|USD|EUR|GBP"
-_DAY: Final = r"[0-3]?\d(?:st|nd|rd|th)?"
+NUMERIC: Final[frozenset[ValueKind]] = frozenset({"money", "number"})
+"""Kinds that are nothing but a number: two of them may agree by chance."""
 
-_PATTERNS: Final[tuple[tuple[ValueKind, re.Pattern[str]], ...]] = (
-    ("email", re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")),
-    ("date", re.compile(r"\b\d{4}-\d{2}-\d{2}\b")),
-    ("date", re.compile(rf"\b(?:{_MONTH})\.?\s+{_DAY}(?:,?\s+\d{{4}})?\b", re.IGNORECASE)),
-    ("date", re.compile(rf"\b{_DAY}\s+(?:of\s+)?(?:{_MONTH})\b(?:,?\s+\d{{4}})?", re.IGNORECASE)),
-    ("date", re.compile(r"\b\d{1,2}/\d{1,2}/\d{4}\b")),
-    ("money", re.compile(r"(?:[$€£]|\b(?:USD|EUR|GBP)\s)\s?\d[\d,]*(?:\.\d{1,2})?")),
-    (
-        "money",
-        re.compile(
-            r"\b\d[\d,]*(?:\.\d{1,2})?\s?(?:dollars|euros|pounds|USD|EUR|GBP)\b", re.IGNORECASE
-        ),
-    ),
-    (
-        "id",
-        re.compile(
-            r"(?<![\w#-])#?(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*\b"
-        ),
-    ),
-    ("number", re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?!\w|[.,]\d)")),
-    ("code", re.compile(r"\b[A-Z]{3,6}\b")),
-    ("name", re.compile(r"\b[A-Z][a-z]+(?:[ '-][A-Z][a-z]+){1,3}\b")),
-)
-_SHORT_WORDS: Final = frozenset({"1st", "2nd", "3rd", "24h", "4th", "5th"})
-_NOT_CODES: Final = frozenset(
-    [
-        "AND",
-        "ARE",
-        "BUT",
-        "CAN",
-        "FOR",
-        "HAS",
-        "HOW",
-        "NOT",
-        "NOW",
-        "OFF",
-        "OUT",
-        "THE",
-        "TOO",
-        "USD",
-        "EUR",
-        "GBP",
-        "WAS",
-        "WHO",
-        "WHY",
-        "YES",
-        "YOU",
-        "STOP",
-        "TRANSFER",
-        "FAQ",
-        "ASAP",
-        "EST",
-        "UTC",
-        "GMT",
-        "NONE",
-        "NULL",
-        "TRUE",
-        "FALSE",
-        "AM",
-        "PM",
-        "OK",
-        "ID",
-    ]
-)
-_LONGEST_TEXT: Final = 20_000
+_SHOUTED: Final = re.compile(r"[A-Z](?<!\w[A-Z])[A-Z]{1,19}(?:['!,]? [A-Z]{1,20}\b){2,60}")
+_WORD: Final = re.compile("[a-z]+")
 
 
 class Mention(NamedTuple):
@@ -110,14 +29,16 @@ class Mention(NamedTuple):
     Attributes:
         kind: What sort of value it looks like.
         text: As it stands there.
-        normal: The form that all mentions of the value share.
+        normal: The form that reports show.
         start: Offset of the first character.
+        forms: All that the value may be written as; mentions of one value share one.
     """
 
     kind: ValueKind
     text: str
     normal: str
     start: int
+    forms: frozenset[str]
 
     @property
     def end(self) -> int:
@@ -130,111 +51,66 @@ class Mention(NamedTuple):
         return self.kind == "number" and len(self.normal) == 1
 
 
-def mentions(text: str, *, year: int | None = None) -> list[Mention]:
+def mentions(
+    text: str, *, year: int | None = None, common: frozenset[str] = frozenset()
+) -> list[Mention]:
     """Return the values in a text, in order; of those that overlap, the more telling kind.
 
+    The time it takes grows with the length of the text, whatever the text is.
+
     Args:
-        text: At most 20,000 characters are looked at.
-        year: Of dates that name none.
+        text: What was said.
+        year: Of dates that name none; the following year may be meant as well.
+        common: Words in lower case that are neither names nor codes.
 
     Example:
-        >>> [
-        ...     (m.kind, m.normal)
-        ...     for m in mentions("Change ZFA04Y to May 20th for $1,200.", year=2024)
-        ... ]
-        [('id', 'zfa04y'), ('date', '2024-05-20'), ('money', '1200')]
+        >>> text = "Change ZFA04Y to May 20th, 1pm, for two hundred dollars."
+        >>> [(m.kind, m.normal) for m in mentions(text, year=2024)]
+        [('id', 'zfa04y'), ('date', '2024-05-20'), ('time', '13:00'), ('money', '200')]
     """
-    taken: list[Mention] = []
-    covered: list[tuple[int, int]] = []
-    for kind, pattern in _PATTERNS:
-        for match in pattern.finditer(text[:_LONGEST_TEXT]):
+    plain = plain_text(text)
+    found: list[Mention] = []
+    for kind, start, end, forms in _values(plain.text, year, common):
+        begin, stop = plain.place(start), plain.place(end - 1) + 1
+        found.append(Mention(kind, text[begin:stop], forms[0], begin, frozenset(forms)))
+    return sorted(found, key=lambda mention: mention.start)
+
+
+def _values(
+    text: str, year: int | None, common: frozenset[str]
+) -> Iterator[tuple[ValueKind, int, int, Forms]]:
+    left = text
+    for finder in _that_may_find(text):
+        if finder.kind == "code":
+            left = _SHOUTED.sub(lambda match: "\0" * len(match[0]), left)
+        spans: list[tuple[int, int]] = []
+        for match in finder.pattern.finditer(left):
             start, end = match.span()
-            if any(start < right and left < end for left, right in covered):
-                continue
-            found = _mention(kind, match[0], start, year)
-            if found is not None:
-                taken.append(found)
-                covered.append((start, end))
-    return sorted(taken, key=lambda mention: mention.start)
+            for several in finder.forms_of(match, year):
+                forms = [form for form in several if form]
+                if forms and not (finder.kind == "code" and forms[0] in common):
+                    yield finder.kind, start, end, forms
+                    spans.append((start, end))
+        left = _blanked(left, spans)
+    for start, end in names_in(left, common):
+        yield "name", start, end, [" ".join(left[start:end].casefold().split())]
 
 
-def occurs(normal: str, text: str, *, year: int | None = None) -> bool:
-    """Whether a value occurs in a text in any spelling."""
-    if any(mention.normal == normal for mention in mentions(text, year=year)):
-        return True
-    return has_token(normal, text.casefold())
+def _that_may_find(text: str) -> Iterator[Finder]:
+    """Yield the finders that have in the text what they need, in order."""
+    words = frozenset(_WORD.findall(text.lower()))
+    present = frozenset(text)
+    for finder in FINDERS:
+        is_there = not finder.characters or not present.isdisjoint(finder.characters)
+        if is_there and not (finder.words and finder.words.isdisjoint(words)):
+            yield finder
 
 
-def _mention(kind: ValueKind, text: str, start: int, year: int | None) -> Mention | None:
-    if kind == "code" and (text in _NOT_CODES):
-        return None
-    if kind == "id" and text.casefold() in _SHORT_WORDS:
-        return None
-    normal = normal_form(kind, text, year=year)
-    return None if not normal else Mention(kind, text, normal, start)
-
-
-def normal_form(kind: ValueKind, text: str, *, year: int | None = None) -> str:
-    """Return the form that all mentions of a value share; empty where the text is no such value.
-
-    Example:
-        >>> normal_form("money", "1,200.00 dollars"), normal_form("date", "20 of May", year=2024)
-        ('1200', '2024-05-20')
-    """
-    if kind == "date":
-        return _date(text, year)
-    if kind in ("money", "number"):
-        return plain_number(text)
-    return " ".join(text.casefold().lstrip("#").split())
-
-
-def plain_number(text: str) -> str:
-    """Return the number in a text without currency, separators and needless zeros."""
-    digits = re.sub(r"[^\d.]", "", text).strip(".")
-    if not digits or digits.count(".") > 1:
-        return ""
-    whole, _, part = digits.partition(".")
-    part = part.rstrip("0")
-    return f"{whole.lstrip('0') or '0'}{'.' if part else ''}{part}"
-
-
-def _date(text: str, year: int | None) -> str:
-    low = text.casefold()
-    if match := re.fullmatch(r"(\d{4})-(\d{2})-(\d{2})", low):
-        return low
-    if match := re.fullmatch(r"(\d{1,2})/(\d{1,2})/(\d{4})", low):
-        return _iso(int(match[3]), int(match[1]), int(match[2]))
-    word = re.search(_MONTH, low)
-    numbers = [int(number) for number in re.findall(r"\d+", low)]
-    years = [number for number in numbers if number > 31]
-    days = [number for number in numbers if number <= 31]
-    if word is None or not days:
-        return ""
-    return _iso(years[0] if years else year, _MONTHS[word[0]], days[0])
-
-
-def _iso(year: int | None, month: int, day: int) -> str:
-    if not (1 <= month <= 12 and 1 <= day <= 31):
-        return ""
-    return f"{year or 0:04d}-{month:02d}-{day:02d}"
-
-
-def has_token(normal: str, text: str) -> bool:
-    """Whether a normal form stands in a case-folded text, not as a part of a longer word."""
-    if normal not in text:
-        return False
-    pattern = rf"(?<![a-z0-9]){re.escape(normal)}(?![a-z0-9])"
-    return re.search(pattern, text) is not None
-
-
-def scalar_forms(value: object, *, year: int | None = None) -> Iterator[str]:
-    """Yield the normal forms of a scalar in a tool's answer: of the whole, and of values in it."""
-    if isinstance(value, bool) or value is None:
-        return
-    if isinstance(value, (int, float)):
-        yield plain_number(f"{abs(value):f}")
-        return
-    if isinstance(value, str):
-        yield " ".join(value.casefold().split())
-        for mention in mentions(value, year=year):
-            yield mention.normal
+def _blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return a text in which nothing more is found at these places."""
+    parts, place = [], 0
+    for start, end in spans:
+        if start >= place:
+            parts += [text[place:start], "\0" * (end - start)]
+            place = end
+    return "".join([*parts, text[place:]]) if parts else text

@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-from tracedance_sdk.replay.people import PersonaRule, persona_of
+from tracedance_sdk.replay.people import Persona, PersonaRule, persona_of
 from tracedance_sdk.replay.people.decisions import Decision
 from tracedance_sdk.replay.rebuilding.effects import ToolWithEffect, tools_of
 from tracedance_sdk.replay.rebuilt_test import (
     Borrow,
-    Person,
     RebuiltTest,
     RecordedCall,
     TestSource,
@@ -85,7 +84,7 @@ def rebuild(
             continue
         name = _name(trace, names)
         persona = persona_of(trace, rule=rule, is_pure=lambda n: _effect(tools, n) == "pure")
-        tests.append(_test(trace, name, tools, persona.person))
+        tests.append(_test(trace, name, tools, persona))
         decisions[name] = persona.decisions
     unanswered = sum(call.answer is None for test in tests for call in test.recordings)
     return Rebuilt(tuple(tests), tools, decisions, tuple(left_out), unanswered)
@@ -129,9 +128,8 @@ def _name(trace: Trace, names: Counter[str]) -> str:
 
 
 def _test(
-    trace: Trace, name: str, tools: Mapping[str, ToolWithEffect], person: Person
+    trace: Trace, name: str, tools: Mapping[str, ToolWithEffect], persona: Persona
 ) -> RebuiltTest:
-    opening = _opening(trace)
     group = trace.group or trace.id
     recordings = tuple(_recordings(trace))
     called = {call.name for call in recordings} | {tool.name for tool in trace.tools}
@@ -147,8 +145,8 @@ def _test(
             started_at=next((t.started_at for t in trace.turns if t.started_at is not None), None),
             verdict=_verdict(trace),
         ),
-        opening="" if opening is None else opening.text,
-        people=(person,),
+        opening=persona.opening,
+        people=(persona.person,),
         tools=tuple(_tool(known) for key, known in tools.items() if key in called),
         recordings=recordings,
         borrow=Borrow(exclude_groups=(group,)),
