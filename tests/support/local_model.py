@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,10 @@ TEMPLATE = Path(__file__).parents[1] / "fixtures" / "chatml_tools.jinja"
 """The model's own template yields no calls of tools."""
 
 CONTEXT_TOKENS = 4096
+MOST_CALLS = 20
+"""That all tests of a session send together."""
+
+_sent: list[int] = []
 
 
 @contextmanager
@@ -38,3 +43,18 @@ def local_model() -> Iterator[str]:
     running = server.Server(params)
     yield running.listening_address
     del running
+
+
+def name_at(address: str, api: str) -> str:
+    """Return the model's name behind one of its endpoints."""
+    return f"{api}:local@{address}" + ("" if api == "anthropic" else "/v1")
+
+
+def count_calls(out: Path) -> None:
+    """Count the calls that a verb sent for a result set; there must not be too many.
+
+    The SDKs must not have tried again, as that is not counted.
+    """
+    manifest = json.loads((out / "manifest.json").read_bytes())
+    _sent.append(manifest["calls"]["sent"])
+    assert sum(_sent) <= MOST_CALLS, _sent
