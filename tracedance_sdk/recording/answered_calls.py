@@ -203,7 +203,8 @@ class _Use:
         if said.error is not None:
             raise said.error
         result = said.result
-        if result.ok is False or (result.error is not None and result.content is UNKNOWN):
+        # What other tracers call a failure may be a text that the tool returned.
+        if result.error is not None or (result.ok is False and result.content is UNKNOWN):
             raise replayed_error(result.error)
         return self._rebuild(result.content)
 
@@ -216,7 +217,7 @@ class _Use:
             yield self._rebuild(content)
         if said.error is not None:
             raise said.error
-        if said.result.ok is False:
+        if said.result.error is not None:
             raise replayed_error(said.result.error)
 
 

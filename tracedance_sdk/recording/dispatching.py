@@ -57,6 +57,7 @@ class Dispatcher:
         kwargs: dict[str, Any],
     ) -> Any:
         """Call the function in an operation; what it gives is what it would give without."""
+        __tracebackhide__ = True
         if self.kind == "plain":
             try:
                 operation = begin()
@@ -85,6 +86,7 @@ class Dispatcher:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
+        __tracebackhide__ = True
         tokens = operation.enter()
         try:
             value = wrapped(*args, **kwargs)

@@ -144,6 +144,7 @@ class Tool:
         kwargs: dict[str, Any],
     ) -> Any:
         """Call the function, in a call of the current run if there is one."""
+        __tracebackhide__ = True  # pytest shows who called, and what the function did
         if not open_runs and not open_sources:
             return wrapped(*args, **kwargs)
         scope = find_scope()

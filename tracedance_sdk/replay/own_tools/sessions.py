@@ -95,6 +95,9 @@ class ReplaySession:
         may_run = self._runs_all or record == "new_episodes"
         self.block = None if may_run else NetworkBlock(allow_hosts, during=name)
 
+    def __repr__(self) -> str:
+        return f"<replay of {self.name}>"
+
     @property
     def answers(self) -> tuple[Answer, ...]:
         """What was answered, in the order of the calls; not what was run to be recorded."""
@@ -219,6 +222,8 @@ def open_session(
     if isinstance(answers, str) or wrong:
         known = ", ".join(stamp for stamp in STAMPS if stamp != "failed")
         raise InvalidOption(f"answers={answers!r} is no list of {known}")
+    if "simulated" in answers and simulator is None:
+        raise InvalidOption("answers has 'simulated', and there is no simulator to make them up")
     if isinstance(allow_hosts, str):
         raise InvalidOption(f"allow_hosts={allow_hosts!r} is no list of names of hosts")
     if isinstance(recordings, RebuiltTest):
