@@ -95,17 +95,23 @@ def main(line: list[str]) -> int:
         memory,
         model_calls,
         recording_calls,
+        replay_answers,
         storing,
         trace_files,
     )
     from tests.performance.measuring import FULL, QUICK
 
     options = arguments_of(line)
-    budgets = [
-        budget
-        for module in (recording_calls, imports, trace_files, storing, memory, model_calls)
-        for budget in module.BUDGETS
-    ]
+    modules = (
+        recording_calls,
+        imports,
+        trace_files,
+        storing,
+        memory,
+        model_calls,
+        replay_answers,
+    )
+    budgets = [budget for module in modules for budget in module.BUDGETS]
     known = [budget.name for budget in budgets]
     unknown = sorted(set(options.only) - set(known))
     if unknown:

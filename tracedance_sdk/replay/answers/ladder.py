@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.replay.answers.answer import Answer, MissKind, Origin
@@ -93,6 +93,14 @@ class Ladder:
     def begin(self) -> AnswerSession:
         """Return the answers of one run, which depend on the calls that were made before."""
         return AnswerSession(self)
+
+
+class _Candidate(NamedTuple):
+    """A recording that may be the answer to a call."""
+
+    conversation: Conversation
+    recording: Recording
+    is_stale: bool
 
 
 class AnswerSession:
@@ -194,28 +202,33 @@ class AnswerSession:
         return self._ladder.effect_of(name) in WRITES
 
     def _recorded(self, key: str, arguments: Json) -> Answer | None:
-        own = self._ladder.shelf.own_recordings(key)
+        shelf = self._ladder.shelf
+        own = shelf.own_recordings(key)
         if own:
-            recording = self._of_ordinal(own, key)
-            return self._replayed("same", self._ladder.shelf.own, recording, arguments)
+            return self._replayed("same", self._candidate(shelf.own, own, key, arguments))
         candidates = [
-            (conversation, self._of_ordinal(found, key))
-            for conversation, found in self._ladder.shelf.candidates(key)
+            self._candidate(conversation, found, key, arguments)
+            for conversation, found in shelf.candidates(key)
         ]
         if not candidates:
             return None
         if len(candidates) == 1:
-            return self._replayed("other", *candidates[0], arguments)._replace(n_candidates=1)
-        conversation, recording = self._chosen(candidates, arguments)
-        answer = self._replayed("other", conversation, recording, arguments)
-        of = self._ladder.shelf.said
-        said = of(recording)
-        disagreeing = sum(of(item) != said for _, item in candidates)
-        return answer._replace(n_candidates=len(candidates), n_disagreeing=disagreeing)
+            return self._replayed("other", candidates[0], n_candidates=1)
+        chosen = self._chosen(candidates)
+        said = shelf.said(chosen.recording)
+        disagreeing = sum(shelf.said(item.recording) != said for item in candidates)
+        return self._replayed(
+            "other", chosen, n_candidates=len(candidates), n_disagreeing=disagreeing
+        )
 
-    def _of_ordinal(self, found: list[Recording], key: str) -> Recording:
+    def _candidate(
+        self, conversation: Conversation, found: list[Recording], key: str, arguments: Json
+    ) -> _Candidate:
         """Return the k-th recording for the k-th call, the last one for all further calls."""
-        return found[min(self._asked[key], len(found)) - 1]
+        recording = found[min(self._asked[key], len(found)) - 1]
+        return _Candidate(
+            conversation, recording, self._is_stale(conversation, recording, arguments)
+        )
 
     def _values(self, key: str, arguments: Json) -> frozenset[str]:
         """Return the telling values of a call, which are looked for once."""
@@ -226,15 +239,17 @@ class AnswerSession:
     def _replayed(
         self,
         stamp: Literal["same", "other"],
-        conversation: Conversation,
-        recording: Recording,
-        arguments: Json,
+        chosen: _Candidate,
+        *,
+        n_candidates: int = 0,
+        n_disagreeing: int = 0,
     ) -> Answer:
+        conversation, recording, is_stale = chosen
         origin = Origin(conversation.id, recording.turn, recording.ordinal, recording.n_writes)
-        if conversation.marks[recording.n_writes] == self._mark:
-            return Answer(stamp, recording.result, origin)
-        stale = self._is_stale(conversation, recording, arguments)
-        return Answer(stamp, recording.result, origin, stale, write_history_differs=True)
+        differs = conversation.marks[recording.n_writes] != self._mark
+        return Answer(
+            stamp, recording.result, origin, is_stale, differs, n_candidates, n_disagreeing
+        )
 
     def _is_stale(self, conversation: Conversation, recording: Recording, arguments: Json) -> bool:
         if conversation.marks[recording.n_writes] == self._mark:
@@ -245,19 +260,18 @@ class AnswerSession:
         before = conversation.writes_before(recording)
         return writes_that_matter(values, before) != self._mattered[2]
 
-    def _chosen(
-        self, candidates: list[tuple[Conversation, Recording]], arguments: Json
-    ) -> tuple[Conversation, Recording]:
+    def _chosen(self, candidates: list[_Candidate]) -> _Candidate:
         if self._ladder.order == "file":
             return candidates[0]
-        left = [item for item in candidates if not self._is_stale(*item, arguments)] or candidates
+        left = [item for item in candidates if not item.is_stale] or candidates
         if len(left) == 1:
             return left[0]
         said = self._ladder.shelf.said
-        votes = Counter(said(recording) for _, recording in left)
+        votes = Counter(said(item.recording) for item in left)
         most = max(votes.values())
-        agreed = [item for item in left if votes[said(item[1])] == most]
-        return max(agreed, key=lambda item: _recency(item[0], self._ladder.shelf.own.started_at))
+        agreed = [item for item in left if votes[said(item.recording)] == most]
+        started_at = self._ladder.shelf.own.started_at
+        return max(agreed, key=lambda item: _recency(item.conversation, started_at))
 
     def _run_pure(self, name: str, arguments: Json) -> Answer:
         """Run a pure tool; what it raises is its answer, as it would be in production."""

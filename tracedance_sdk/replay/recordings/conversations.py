@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -135,7 +135,7 @@ class RecordingIndex:
         self._found: dict[str, dict[int, list[Recording]]] = defaultdict(dict)
         self._of_tool: dict[str, list[tuple[int, Recording]]] = defaultdict(list)
         self._unanswered: dict[str, list[int]] = defaultdict(list)
-        self._said: dict[int, bytes] = {}
+        self._said: dict[int, Hashable] = {}
         for number, conversation in enumerate(self.conversations):
             for key in conversation.unanswered:
                 self._unanswered[key].append(number)
@@ -155,8 +155,8 @@ class RecordingIndex:
         """Return the numbers of the conversations that made a call whose answer is not recorded."""
         return self._unanswered.get(key, [])
 
-    def said(self, recording: Recording) -> bytes:
-        """Return what a recording answers, as bytes that are equal for equal answers."""
+    def said(self, recording: Recording) -> Hashable:
+        """Return what a recording answers, as something that is equal for equal answers."""
         mark = id(recording)
         if mark not in self._said:
             self._said[mark] = _said(recording.result)
@@ -172,10 +172,12 @@ class RecordingIndex:
         return sorted(self._of_tool)
 
 
-def _said(result: Result) -> bytes:
-    error = None if result.error is None else [result.error.type, result.error.message]
+def _said(result: Result) -> Hashable:
+    error = None if result.error is None else (result.error.type, result.error.message)
     content = None if result.content is UNKNOWN else result.content
-    return canonical_json([result.ok, content, error])
+    # Most answers are texts, which need not be written as JSON to be told apart.
+    told = content if isinstance(content, str) else canonical_json(content)
+    return result.ok, told, error
 
 
 def _is_answer(result: Result) -> bool:

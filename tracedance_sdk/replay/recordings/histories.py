@@ -38,16 +38,16 @@ def telling_values(value: Json) -> frozenset[str]:
         ['ZFA04Y', 'card_11']
     """
     found: set[str] = set()
-    pending = [value]
+    pending: list[Iterable[Json]] = [(value,)]
     while pending:
-        item = pending.pop()
-        if isinstance(item, str):
-            if len(item) >= LEAST_CHARACTERS:
-                found.add(item)
-        elif isinstance(item, dict):
-            pending.extend(item.values())
-        elif isinstance(item, (list, tuple)):
-            pending.extend(item)
+        for item in pending.pop():
+            if isinstance(item, str):
+                if len(item) >= LEAST_CHARACTERS:
+                    found.add(item)
+            elif isinstance(item, dict):
+                pending.append(item.values())
+            elif isinstance(item, (list, tuple)):
+                pending.append(item)
     return frozenset(found)
 
 

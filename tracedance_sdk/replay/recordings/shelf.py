@@ -7,7 +7,7 @@ permitted ones and no way to the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import NamedTuple
 
 from tracedance_sdk.errors import ForbiddenRecording, InvalidOption
@@ -69,8 +69,8 @@ class Shelf:
             if self._permitted[number]:
                 yield self._index.conversations[number], found
 
-    def said(self, recording: Recording) -> bytes:
-        """Return what a recording answers, as bytes that are equal for equal answers."""
+    def said(self, recording: Recording) -> Hashable:
+        """Return what a recording answers, as something that is equal for equal answers."""
         return self._index.said(recording)
 
     def lost_answer(self, key: str) -> bool:
