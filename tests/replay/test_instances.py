@@ -60,7 +60,7 @@ def test_instances_are_read_as_they_were_written(
     write_instances(path, instances, **header)
     assert is_instance_file(path)
     assert list(read_instances(path)) == instances
-    assert json.loads(path.read_text().splitlines()[0]) == {
+    assert json.loads(path.read_bytes().split(b"\n")[0]) == {
         **header,
         "format": "tracedance.instances",
         "version": 1,
