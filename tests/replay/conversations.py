@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tracedance_sdk.replay.recordings import Conversation, RecordingIndex, conversation_of
-from tracedance_sdk.trace import Call, Effect, ErrorInfo, Result, Trace, Turn
+from tracedance_sdk.trace import Call, Effect, ErrorInfo, Outcome, Result, Text, Trace, Turn
 
 EFFECTS: Final[dict[str, Effect]] = {
     "get_order": "read",
@@ -50,6 +50,20 @@ def conversation(
 def index_of(*conversations: Conversation) -> RecordingIndex:
     """Return an index of them."""
     return RecordingIndex(conversations)
+
+
+CANCEL: Final[Step] = ("cancel_order", {"order": "W-1001", "refund": 20}, "cancelled")
+LOOK: Final[Step] = ("get_order", {"order": "W-1001"}, "open")
+
+
+def recording(
+    identity: str, *, success: bool | None = True, steps: tuple[Step, ...] = (LOOK, CANCEL)
+) -> Trace:
+    """Return such a trace that somebody opens, with production's verdict."""
+    trace = trace_of(identity, f"g-{identity}", *steps)
+    asked = trace.turns[0].model_copy(update={"content": (Text(text="Please cancel W-1001."),)})
+    turns = (asked, *trace.turns[1:])
+    return trace.model_copy(update={"turns": turns, "outcome": Outcome(success=success)})
 
 
 def _result(answer: Any) -> Result | None:

@@ -155,6 +155,9 @@ def run_self_check(plan: FaithfulnessPlan) -> Checked:
         TraceDanceError: No grader, no recording, or a source that cannot be used.
     """
     grader = _grader(plan)
+    strangers = sorted(_given(plan, None) - {"recordings"})
+    if strangers:
+        raise InvalidOption(f"--{strangers[0].replace('_', '-')} is not for --self-check")
     if grader is None:
         raise InvalidOption("--self-check needs a grader: --grader, --spec or --tasks")
     reader = _Reader()
@@ -277,5 +280,7 @@ def _given(plan: FaithfulnessPlan, grader: RunGrader | None) -> frozenset[str]:
         "tests": plan.tests,
         "changed_replay": plan.changed_replay,
         "changed_real": plan.changed_real,
+        "persona": plan.persona,
+        "judged": plan.judged,
     }
     return frozenset(name for name, value in inputs.items() if value)

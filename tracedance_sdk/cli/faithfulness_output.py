@@ -34,6 +34,7 @@ def print_measured(measured: Measured, *, as_json: bool) -> None:
                     "exit_code": measured.exit_code,
                     "replays": len(measured.replays),
                     "tests": len({item.test for item in measured.replays}),
+                    "undecided": sum(not item.is_decided for item in measured.replays),
                     "unread": measured.unread,
                 }
             )
@@ -42,6 +43,9 @@ def print_measured(measured: Measured, *, as_json: bool) -> None:
     console = report_console()
     n_tests = len({item.test for item in measured.replays})
     console.say(f"{count(len(measured.replays), 'replay')} of {count(n_tests, 'test')}")
+    undecided = sum(not item.is_decided for item in measured.replays)
+    if undecided:
+        console.say(f"{count(undecided, 'replay')} without a verdict of both: not compared")
     for point in found.points:
         _say_point(point, console)
     _print_answers(found, console)

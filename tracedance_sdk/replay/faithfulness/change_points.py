@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.errors import InvalidOption, NotEnoughData
 from tracedance_sdk.grading import ResultRow
 from tracedance_sdk.replay.faithfulness.points import (
     FaithfulnessLimits,
@@ -195,7 +195,11 @@ def judge_point(
     if not pairs:
         return not_measured(9, "judged", told="no trace has a verdict of both")
     table = confusion([item.judge for item in pairs], [item.record for item in pairs])
-    agreement, kappa = table.agreement(level=limits.level), table.kappa(level=limits.level)
+    try:
+        agreement, kappa = table.agreement(level=limits.level), table.kappa(level=limits.level)
+    except NotEnoughData:
+        told = f"both say the same of all {table.n:,} runs, which proves nothing"
+        return not_measured(9, "judged", told=told)
     low, high = 100 * agreement.interval.low, 100 * agreement.interval.high
     told = (
         f"agree on {table.tp + table.tn:,}/{table.n:,} = {100 * agreement.value:.1f} % "
