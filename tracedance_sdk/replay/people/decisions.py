@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from typing import Final, Literal, NamedTuple
 
 from tracedance_sdk.replay.people.finders import ValueKind
 from tracedance_sdk.replay.people.finding import WORDY, spelled_in
-from tracedance_sdk.replay.people.proper_names import common_words
+from tracedance_sdk.replay.people.proper_names import common_words, names_in
 from tracedance_sdk.replay.people.records import Backing, Records
 from tracedance_sdk.replay.people.sentences import OFFERS, offers_in
 from tracedance_sdk.replay.people.spellings import plain_text, squeezed
@@ -108,14 +109,22 @@ def speaker_of(turn: Turn) -> Literal["person", "agent"] | None:
 def common_words_of(trace: Trace) -> frozenset[str]:
     """Return the words that a conversation writes in lower case: they are neither names nor codes.
 
-    People write names in lower case too, so a word of theirs that the agent writes with a capital
-    is left out.
+    People write names in lower case too, so the words of the agent's longer names are left out, and
+    what people say who write everything so.
     """
-    by_agent = [trace.system_prompt or "", *(tool.description or "" for tool in trace.tools)]
-    by_agent += [turn.text for turn in trace.turns if speaker_of(turn) == "agent"]
-    by_person = [turn.text for turn in trace.turns if speaker_of(turn) == "person"]
-    capitals = {word.casefold() for text in by_agent for word in _CAPITAL.findall(text)}
-    return common_words(by_agent) | (common_words(by_person) - capitals)
+    by_agent, by_person = (
+        [plain_text(turn.text).text for turn in trace.turns if speaker_of(turn) == who]
+        for who in ("agent", "person")
+    )
+    common = common_words(by_agent)
+    names = (text[a:b] for text in by_agent for a, b in names_in(text, common) if " " in text[a:b])
+    told = [trace.system_prompt or "", *(tool.description or "" for tool in trace.tools)]
+    of_names = {word for name in names for word in name.casefold().split()}
+    return common | common_words(told) | (common_words(filter(_has_capitals, by_person)) - of_names)
+
+
+def _has_capitals(text: str) -> bool:
+    return text != text.lower()
 
 
 class _Said(NamedTuple):
@@ -126,12 +135,14 @@ class _Said(NamedTuple):
     first_speaker: Literal["person", "agent"]
     first_turn: int
     was_offered: bool
+    alias: Mention | None = None
 
 
 class _First(NamedTuple):
     mention: Mention
     turn: int
     was_offered: bool
+    alias: Mention | None = None
 
 
 class _Listener:
@@ -156,7 +167,7 @@ class _Listener:
                 self._unheard.append(turn)
                 self._rare.update(
                     word.casefold()
-                    for word in _CAPITAL.findall(turn.text)
+                    for word in _CAPITAL.findall(plain_text(turn.text).text)
                     if word.casefold() not in self._common
                 )
 
@@ -169,8 +180,11 @@ class _Listener:
     def _note(self, turn: Turn) -> None:
         plain = plain_text(turn.text).text.casefold()
         self._agent_texts.append((turn.index, plain, squeezed(plain)))
-        for mention in self._mentions(turn.text):
-            first = _First(mention, turn.index, was_offered=False)
+        said = self._mentions(turn.text)
+        for mention, following in zip_longest(said, said[1:]):
+            between = "" if following is None else turn.text[mention.end : following.start]
+            alias = following if mention.kind == "name" and between == " (" else None
+            first = _First(mention, turn.index, was_offered=False, alias=alias)
             for form in mention.forms:
                 self._by_agent.setdefault(form, first)
         offered = set(offers_in(turn.text))
@@ -202,6 +216,7 @@ class _Listener:
                     "person" if first is None else "agent",
                     turn.index if first is None else first.turn,
                     was_offered=first is not None and first.was_offered,
+                    alias=None if first is None else first.alias,
                 )
             self._known |= mention.forms
 
@@ -215,9 +230,12 @@ class _Listener:
         plain = plain_text(text)
         low = plain.text.casefold()
         short = squeezed(low)
+        is_small = not _has_capitals(text)
         for first in dict.fromkeys(self._by_agent.values()):
             mention = first.mention
             if mention.kind not in WORDY or mention.kind == "offer":
+                continue
+            if not is_small and mention.kind in ("name", "code") and " " not in mention.normal:
                 continue
             if squeezed(mention.normal) not in short or not forms.isdisjoint(mention.forms):
                 continue
@@ -251,6 +269,8 @@ def _decision(rule: PersonaRule, said: _Said, records: Records) -> Decision:
     worked_out = None
     if is_of_agent and not said.was_offered:
         backing = records.backing(mention, said.first_turn)
+        if backing is None and said.alias is not None:
+            backing = records.backing(said.alias, said.first_turn)
         if mention.kind in NUMERIC and (backing is None or backing.is_number):
             worked_out = records.worked_out(mention, said.first_turn)
             if worked_out is not None and backing is not None and worked_out <= backing.turn:

@@ -271,7 +271,7 @@ FINDERS: Final = (
     ),
     _finder(
         "date",
-        rf"\b(?P<day>(?:(?:twenty|thirty)[ -])?[a-z]{{5,9}}) (?:day )?of (?P<month>{_MONTH})\b\.?"
+        rf"\b(?P<day>(?:(?:twenty|thirty)[ -])?[a-z]{{5,11}}) (?:day )?of (?P<month>{_MONTH})\b\.?"
         rf"{_YEAR}",
         _day_first,
         characters="",

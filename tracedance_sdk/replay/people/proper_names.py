@@ -11,7 +11,7 @@ from tracedance_sdk.replay.people.spellings import listed
 
 _CAPITAL: Final = re.compile(r"[A-Z](?<![\w'-][A-Z])[^\W\d_]*(?:['-][^\W\d_]+){0,4}(?![\w@])")
 _SMALL_WORD: Final = re.compile(r"[a-z](?<![\w'@.-][a-z])[a-z]{1,40}(?![\w@-]|\.\w)")
-_BEGINS: Final = re.compile(r"(?:^|[.!?\n])[\s\"'(\[*_#>-]*(?:\d{1,3}[.)]\s*)?[\"'(\[*_]*$")
+_BEGINS: Final = re.compile(r"(?:^|[.!?\n\"\u201c])[\s\"'(\[*_#>-]*(?:\d{1,3}[.)]\s*)?[\"'(\[*_]*$")
 _LOOK_BACK: Final = 24
 _MOST_WORDS: Final = 4
 _NO_NAMES: Final = frozenset(

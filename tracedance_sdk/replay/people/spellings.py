@@ -42,7 +42,8 @@ SUFFIXES: Final = {"k": 1_000, "m": 1_000_000, **_SCALES}
 """What an amount may be multiplied by: ``1.2k``, ``2 thousand``."""
 
 _SAME: Final = {
-    **dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2043"), "-"),
+    **dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2212\u2043"), "-"),
+    **dict.fromkeys(map(ord, "\u2014\u2015"), " - "),
     **dict.fromkeys(map(ord, "\u2018\u2019\u02bc\uff07"), "'"),
 }
 _MOST_DIGITS: Final = 30
