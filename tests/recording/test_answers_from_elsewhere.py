@@ -24,7 +24,7 @@ from tracedance_sdk.recording import (
     tool_let_run,
 )
 from tracedance_sdk.recording.answering import ASKING, open_sources
-from tracedance_sdk.trace import ErrorInfo, Json, Result
+from tracedance_sdk.trace import UNKNOWN, ErrorInfo, Json, Result
 
 RAN: list[str] = []
 
@@ -162,7 +162,8 @@ def test_an_answer_is_given_and_the_body_never_runs(kind: str, recorded: bool) -
 
 @pytest.mark.parametrize("kind", USES)
 def test_a_recorded_error_is_raised_as_one_of_its_own_class(kind: str) -> None:
-    source = Told([], ErrorInfo(type="KeyError", message="no order 7"))
+    nothing: Json = [] if "generator" in kind else UNKNOWN
+    source = Told(nothing, ErrorInfo(type="KeyError", message="no order 7"))
 
     with (
         answers_from(source),
@@ -200,6 +201,12 @@ def test_a_generator_asks_when_its_first_item_is_wanted_and_no_sooner() -> None:
         next(items)
         assert len(source.asked) == 1
         items.close()  # type: ignore[attr-defined]
+
+
+def test_a_failure_that_the_tool_returned_is_returned() -> None:
+    with answers_from(Told("Error: no order 7", ErrorInfo(type="Error", message="no order 7"))):
+        assert Shop.greet("7") == "Error: no order 7"
+        assert [str(item) for item in orders(1)] == ["Error: no order 7"]
 
 
 def test_items_before_an_error_are_given_before_it_is_raised() -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tracedance_sdk.errors import InvalidOption, InvalidTest, UnreadableFile, UnrecordedCall
-from tracedance_sdk.recording import ReplayedError, TraceRecorder, tool
+from tracedance_sdk.recording import ReplayedError, TraceRecorder, freeze, tool
 from tracedance_sdk.replay import (
     NearestSimulator,
     RebuiltTest,
@@ -339,6 +342,38 @@ def test_a_cancelled_call_is_not_recorded_as_an_answer(tmp_path: Path) -> None:
         asyncio.run(slow())
 
 
+_TEXT = st.text(max_size=12) | st.sampled_from(
+    ["no", "1.0", "2026-01-01", "~", " a\n b ", "\udc80"]
+)
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | _TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXT, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(calls=st.lists(st.tuples(_JSON, _JSON), min_size=1, max_size=4))
+def test_whatever_was_recorded_is_found_again_and_answered_alike(
+    calls: list[tuple[Any, Any]],
+) -> None:
+    answers = iter([answer for _, answer in calls])
+
+    @tool(effect="write")
+    def anything(given: Any) -> Any:
+        return next(answers)
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "a.yaml")
+        with replaying(path, record="once"):
+            said = [anything(given) for given, _ in calls]
+        with replaying(path) as session:
+            again = [anything(given) for given, _ in calls]
+
+    assert [freeze(value) for value in again] == [freeze(value) for value in said]
+    assert [answer.stamp for answer in session.answers] == ["same"] * len(calls)
+
+
 OTHERS = """
 format: tracedance.rebuilt_test
 version: 1
@@ -422,7 +457,7 @@ def test_a_coroutine_that_outlives_its_replay_is_not_run(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("wrong", "told"),
     [
         ({"record": "never"}, "none, once, new_episodes, all"),
         ({"answers": ("same", "failed")}, "is no list of same, other"),
@@ -431,8 +466,8 @@ def test_a_coroutine_that_outlives_its_replay_is_not_run(tmp_path: Path) -> None
         ({"allow_hosts": "example.com"}, "no list of names of hosts"),
     ],
 )
-def test_wrong_settings_are_refused(polled: Path, settings: dict[str, Any], told: str) -> None:
-    with pytest.raises(InvalidOption, match=told), replaying(polled, **settings):
+def test_wrong_settings_are_refused(polled: Path, wrong: dict[str, Any], told: str) -> None:
+    with pytest.raises(InvalidOption, match=told), replaying(polled, **wrong):
         raise AssertionError("entered")
 
 

@@ -203,8 +203,8 @@ class _Use:
         if said.error is not None:
             raise said.error
         result = said.result
-        # What other tracers call a failure may be a text that the tool returned.
-        if result.error is not None or (result.ok is False and result.content is UNKNOWN):
+        # A function that raised gave no content: a failure with one was returned.
+        if result.content is UNKNOWN and (result.ok is False or result.error is not None):
             raise replayed_error(result.error)
         return self._rebuild(result.content)
 
@@ -217,7 +217,8 @@ class _Use:
             yield self._rebuild(content)
         if said.error is not None:
             raise said.error
-        if said.result.error is not None:
+        was_returned = not isinstance(content, list) and content is not UNKNOWN
+        if said.result.error is not None and not was_returned:
             raise replayed_error(said.result.error)
 
 
