@@ -13,7 +13,9 @@ from tracedance_sdk.trace import Text, Turn
 DONE: Final = "[DONE]"
 """What the model writes when the person has nothing more to say."""
 
+_GREETING: Final = "Hello, how can I help you?"
 _OUTPUT_CAP: Final = 400
+_LONGEST_TEXT: Final = 16_000
 _SYSTEM: Final = """\
 You play a customer who talks to a service agent. Stay in this role.
 
@@ -73,22 +75,26 @@ class ModelCustomer:
 
 
 def _seen_by_customer(conversation: Sequence[Turn]) -> tuple[Turn, ...]:
-    """Return a conversation from the other side: the agent's texts are the user's."""
-    found: list[Turn] = []
+    """Return a conversation from the other side: the agent's texts are the user's.
+
+    Texts that follow one another from one side are one turn, as models want them in turns.
+    """
+    said: list[tuple[bool, str]] = [(False, _GREETING)]
     for turn in conversation:
-        if not turn.text.strip():
-            continue
+        text = turn.text.strip()[:_LONGEST_TEXT]
         is_person = turn.role == "user"
-        found.append(
-            Turn(
-                index=len(found),
-                role="assistant" if is_person else "user",
-                origin="agent" if is_person else "human",
-                content=(Text(text=turn.text),),
-            )
+        if text and said[-1][0] == is_person:
+            said[-1] = (is_person, f"{said[-1][1]}\n\n{text}")
+        elif text:
+            said.append((is_person, text))
+    if len(said) > 1 and not said[0][0] and said[0][1].startswith(f"{_GREETING}\n\n"):
+        said[0] = (False, said[0][1].removeprefix(f"{_GREETING}\n\n"))
+    return tuple(
+        Turn(
+            index=index,
+            role="assistant" if is_person else "user",
+            origin="agent" if is_person else "human",
+            content=(Text(text=text),),
         )
-    if found and found[0].role == "assistant":
-        opening = Text(text="Hello, how can I help you?")
-        first = Turn(index=0, role="user", origin="human", content=(opening,))
-        found = [first, *(t.model_copy(update={"index": t.index + 1}) for t in found)]
-    return tuple(found)
+        for index, (is_person, text) in enumerate(said)
+    )
