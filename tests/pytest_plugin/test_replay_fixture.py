@@ -459,6 +459,23 @@ def test_a_marker_may_set_the_mode_and_the_command_line_goes_first(shop: pytest.
     assert ran(shop) == ["status job-1"]
 
 
+def test_a_marker_on_one_parameter_is_not_for_the_others(shop: pytest.Pytester) -> None:
+    shop.makepyfile(
+        """
+        import pytest
+        from shop import status
+
+        @pytest.mark.parametrize(
+            "job", ["a", pytest.param("b", marks=pytest.mark.tracedance_replay), "c"]
+        )
+        def test_it(job):
+            status(job)
+        """
+    )
+    shop.runpytest().assert_outcomes(passed=2, failed=1)
+    assert ran(shop) == ["status a", "status c"]
+
+
 def test_workers_of_xdist_record_and_replay_their_own_tests(shop: pytest.Pytester) -> None:
     shop.makepyfile(test_uses=USES)
 

@@ -22,7 +22,8 @@ FAR = ("192.0.2.1", 443)  # of a network that nobody has
 
 def state() -> tuple[Any, ...]:
     methods = [vars(socket.socket).get(name) for name in ("connect", "connect_ex", "sendto")]
-    return (*methods, socket.create_connection, socket.getaddrinfo)
+    functions = ("create_connection", "getaddrinfo", "gethostbyname", "gethostbyname_ex")
+    return (*methods, *(getattr(socket, name) for name in functions))
 
 
 @pytest.fixture(autouse=True)
@@ -65,6 +66,8 @@ REACHING: dict[str, Callable[[], Any]] = {
     "create_connection": lambda: socket.create_connection(FAR, timeout=1),
     "a name": lambda: socket.create_connection(("a.test", 443), timeout=1),
     "getaddrinfo": lambda: socket.getaddrinfo("a.test", 443),
+    "gethostbyname": lambda: socket.gethostbyname("a.test"),
+    "gethostbyname_ex": lambda: socket.gethostbyname_ex("a.test"),
     "TLS": tls,
     "asyncio": lambda: asyncio.run(_opened()),
     "a mapped address": lambda: socket.create_connection(("::ffff:192.0.2.1", 443)),
@@ -89,6 +92,7 @@ def test_this_machine_is(server: tuple[str, int], tmp_path: Path) -> None:
             assert sock.connect_ex(server) == 0
         assert socket.getaddrinfo(None, 80)
         assert socket.getaddrinfo("192.0.2.1", 80)
+        assert socket.gethostbyname("localhost")
         with socket.socket(socket.AF_UNIX) as here, pytest.raises(FileNotFoundError):
             here.connect(str(tmp_path / "no.sock"))
     assert block.refused == []

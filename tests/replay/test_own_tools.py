@@ -410,10 +410,24 @@ def test_made_up_answers_are_given_only_where_that_is_allowed(suite: Path) -> No
     assert session.answers[0].stamp == "simulated"
 
     with (
-        pytest.raises(UnrecordedCall, match="'other', which this test does not allow"),
+        pytest.raises(UnrecordedCall, match="'other', which is not allowed"),
         replaying(suite, answers=("same", "simulated"), simulator=simulator),
     ):
         status("job-2")
+
+
+def test_nothing_is_made_up_for_a_write(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    with replaying(path, record="once"):
+        refund("order-1", 5)
+
+    simulator = NearestSimulator()
+    with (
+        pytest.raises(UnrecordedCall, match="'simulated', which is not allowed") as caught,
+        replaying(path, answers=("same", "simulated"), simulator=simulator),
+    ):
+        refund("order-1", 6)
+    assert caught.value.writes
 
 
 def test_a_simulator_that_is_awaited_answers_tools_that_are(suite: Path) -> None:

@@ -88,11 +88,10 @@ class ReplayHooks:
             names: list[str] | None = getattr(item, "fixturenames", None)
             if names is None:
                 continue
-            if FIXTURE in names:
-                names.remove(FIXTURE)
-            elif item.get_closest_marker(REPLAY_MARKER) is None:
-                continue
-            names.insert(0, FIXTURE)
+            if FIXTURE in names or item.get_closest_marker(REPLAY_MARKER) is not None:
+                # A list of its own: tests that differ by a parameter share theirs.
+                others = [name for name in names if name != FIXTURE]
+                vars(item)["fixturenames"] = [FIXTURE, *others]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, None, None]:

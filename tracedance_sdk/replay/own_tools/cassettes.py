@@ -30,6 +30,9 @@ from tracedance_sdk.trace import Effect, Json, Result, call_key
 # Pseudonyms depend on a key that no other machine has, so that tests are compared without.
 _PSEUDONYM: Final = re.compile(rb"\[MASKED:([A-Za-z0-9_.-]{1,40}):[0-9a-f]{1,16}\]")
 
+UNFINISHED: Final = "unfinished"
+"""Field of an answer: more items might have come, had anybody asked for them."""
+
 
 class Masking:
     """Masks secrets in the same way on every machine: ``[MASKED:password:]``.
@@ -105,10 +108,13 @@ class Take:
             return len(self._recorded) - 1
 
     def end(self, number: int, result: Result) -> None:
-        """Keep what a call answered; an end that nobody waited for is kept with its items only."""
-        if result.interrupted and not isinstance(result.content, list):
-            return
-        answer = self._masking.of(answer_of(result))
+        """Keep what a call answered; of a stream that was not read to its end, its items."""
+        document = answer_of(result)
+        if result.interrupted:
+            if not isinstance(result.content, list):
+                return
+            document = {"ok": True, "content": result.content, UNFINISHED: True}
+        answer = self._masking.of(document)
         if not isinstance(answer, dict):  # a redactor that failed masks the whole
             return
         with self._lock:

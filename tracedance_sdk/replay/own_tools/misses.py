@@ -65,7 +65,7 @@ def unrecorded(
     """
     why = MISSES.get(answer.miss or "something_new", "")
     if answer.stamp != "failed":
-        why = f"an answer would be {answer.stamp!r}, which this test does not allow"
+        why = f"an answer would be {answer.stamp!r}, which is not allowed"
     nearest = nearest_calls(MissedCall(name, arguments), shelf)
     return UnrecordedUse(name, arguments, effect, why, nearest)
 

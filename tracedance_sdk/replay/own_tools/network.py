@@ -1,10 +1,10 @@
 """No connections to other machines while tools are replayed.
 
 What Python programs connect with is replaced for the time, in the whole process: ``connect``,
-``connect_ex`` and ``sendto`` of `socket.socket`, `socket.create_connection` and
-`socket.getaddrinfo`. Connections to this machine, and those of other families such as ``AF_UNIX``,
-are made. Other processes, and libraries that bring their own sockets, such as gRPC and uvloop, are
-not covered.
+``connect_ex`` and ``sendto`` of `socket.socket`, `socket.create_connection`, and the functions that
+look up names, such as `socket.getaddrinfo`. Connections to this machine, and those of other
+families such as ``AF_UNIX``, are made. Other processes, and libraries that bring their own sockets,
+such as gRPC and uvloop, are not covered.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ _ACTIVE: Final[list[NetworkBlock]] = []
 _LOCK: Final = threading.Lock()
 _ORIGINALS: Final[dict[str, Callable[..., Any]]] = {}
 _METHODS: Final = ("connect", "connect_ex", "sendto")
-_FUNCTIONS: Final = ("create_connection", "getaddrinfo")
+_FUNCTIONS: Final = ("create_connection", "getaddrinfo", "gethostbyname", "gethostbyname_ex")
 
 
 @contextlib.contextmanager
@@ -152,9 +152,25 @@ def _getaddrinfo(host: Any, port: Any, *args: Any, **kwargs: Any) -> Any:
     return found
 
 
+def _gethostbyname(hostname: Any) -> Any:
+    return _looked_up("gethostbyname", hostname)
+
+
+def _gethostbyname_ex(hostname: Any) -> Any:
+    return _looked_up("gethostbyname_ex", hostname)
+
+
+def _looked_up(function: str, hostname: Any) -> Any:
+    if _ACTIVE:
+        _ACTIVE[-1].check_name(hostname, "(its name)")
+    return _ORIGINALS[function](hostname)
+
+
 _OURS: Final[dict[str, Callable[..., Any]]] = {
     "create_connection": _create_connection,
     "getaddrinfo": _getaddrinfo,
+    "gethostbyname": _gethostbyname,
+    "gethostbyname_ex": _gethostbyname_ex,
 }
 
 

@@ -20,11 +20,18 @@ from tracedance_sdk.recording import (
     answers_from,
 )
 from tracedance_sdk.replay.answers import STAMPS, Answer, PureTool, Simulator, Stamp
-from tracedance_sdk.replay.own_tools.cassettes import Masking, Take, without_pseudonyms, write_test
+from tracedance_sdk.replay.own_tools.cassettes import (
+    UNFINISHED,
+    Masking,
+    Take,
+    without_pseudonyms,
+    write_test,
+)
 from tracedance_sdk.replay.own_tools.misses import UnrecordedUse, unrecorded, unrecorded_error
 from tracedance_sdk.replay.own_tools.network import NetworkBlock, blocked_network
 from tracedance_sdk.replay.rebuilding import Suite
 from tracedance_sdk.replay.rebuilt_test import RebuiltTest, TestSource, files_of_tests, read_test
+from tracedance_sdk.replay.recordings import WRITES
 from tracedance_sdk.replay.running.one_run import answer_as_json
 from tracedance_sdk.trace import Effect, Json
 
@@ -172,7 +179,9 @@ class ReplaySession:
 
     def _said(self, asked: AskedCall, arguments: Json, answer: Answer) -> GivenAnswer | LetRun:
         note = answer_as_json(answer)
-        if answer.stamp in self._allowed:
+        effect = self.effect_of(asked.name)
+        is_unrecorded_write = effect in WRITES and answer.stamp in ("derived", "simulated")
+        if answer.stamp in self._allowed and not is_unrecorded_write:
             if answer.stamp == "pure":
                 return LetRun(note)
             if answer.stamp == "same" and answer.origin is not None:
@@ -180,7 +189,6 @@ class ReplaySession:
             return GivenAnswer(answer.result, note, self._cut_off(asked, answer))
         if self.record == "new_episodes":
             return self._recorded(asked)
-        effect = self.effect_of(asked.name)
         use = unrecorded(asked.name, arguments, effect, answer, self._ladder.shelf)
         self.missed.append(use)
         note = {**note, "stamp": "failed", "miss": answer.miss or "something_new"}
@@ -188,7 +196,7 @@ class ReplaySession:
 
     def _cut_off(self, asked: AskedCall, answer: Answer) -> UnrecordedCall | None:
         """Return what is raised after the last recorded item, where nobody waited for the end."""
-        if not answer.result.interrupted:
+        if not (answer.result.model_extra or {}).get(UNFINISHED):
             return None
         return UnrecordedCall(
             f"{asked.name} has no further items: they were not asked for when it was recorded",
@@ -285,8 +293,8 @@ def replaying(
         recordings: The file of a rebuilt test, or a test.
         record: What runs for real, and is added to the file when no exception leaves the
             statement; see `RECORD_MODES`.
-        answers: Where answers may come from; see `STAMPS`. With ``new_episodes`` only ``same``
-            and ``pure``.
+        answers: Where answers may come from; see `STAMPS`. Writes are answered by recordings
+            alone. With ``new_episodes`` only ``same`` and ``pure``.
         among: Tests that may be borrowed from and learned from; None means those beside the file,
             where `answers` has ``other``, ``derived`` or ``simulated``.
         simulator: Makes up what is missing, where `answers` has ``simulated``.
