@@ -47,7 +47,8 @@ _STOP_WORDS: Final = frozenset(
         "oh ok on or our out please provide so sure than thank thanks that that's the them then "
         "there these they this to under up us want was we will with would yes you your confirm "
         "could share give tell know help assist here which what when where who how further before "
-        "proceed first next once more all other some should did were been being"
+        "proceed first next once more all other some should did were been being too now again "
+        "alright actually great perfect"
     )
 )
 _LONGEST_PART: Final = 4_000
