@@ -23,7 +23,16 @@ from tracedance_sdk.replay.rebuilt_test import (
     read_test,
     written_test,
 )
-from tracedance_sdk.trace import Outcome, Source, Text, ToolDefinition, Trace, Turn
+from tracedance_sdk.trace import (
+    Outcome,
+    Result,
+    Source,
+    Text,
+    ToolDefinition,
+    Trace,
+    Turn,
+    blob_stub,
+)
 
 ORDER = {"order": "W-1001"}
 
@@ -87,6 +96,33 @@ def test_conversations_that_nobody_opens_are_left_out() -> None:
         ("t3", "the agent said and did nothing"),
         ("t1", "the same trace again"),
     ]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        Result(ok=True),
+        Result(ok=True, content="W-10", truncated=True),
+        Result(ok=False, interrupted=True),
+        Result(ok=True, content=blob_stub("0" * 64, 40_000)),
+    ],
+    ids=["no content", "cut", "interrupted", "kept elsewhere"],
+)
+def test_an_answer_that_is_not_known_is_no_answer(result: Result) -> None:
+    trace = order_trace()
+    (asks, answers) = trace.turns
+    calls = (answers.calls[0].model_copy(update={"result": result}), *answers.calls[1:])
+    turns = (asks, answers.model_copy(update={"calls": calls}))
+    rebuilt = rebuild([trace.model_copy(update={"turns": turns})])
+    assert rebuilt.unanswered == 2
+    answer = Suite(rebuilt.tests).ladder("t1").begin().answer("get_order", ORDER)
+    assert (answer.stamp, answer.miss) == ("failed", "recording_incomplete")
+
+
+def test_an_answer_without_content_in_an_edited_test_is_no_answer() -> None:
+    text = written_test(rebuild([order_trace()]).tests[0]).replace("      content: open\n", "")
+    answer = Suite([parse_test(text.encode())]).ladder("t1").begin().answer("get_order", ORDER)
+    assert (answer.stamp, answer.miss) == ("failed", "recording_incomplete")
 
 
 @pytest.mark.parametrize("native", ["../../etc/passwd", "a/b\\c:d", "...", "", "Ä\x00x", "x" * 300])

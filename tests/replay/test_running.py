@@ -340,3 +340,12 @@ def test_a_request_says_what_it_is() -> None:
         "a",
         2,
     )
+
+
+def test_an_answer_that_cannot_be_told_is_no_fault_of_the_agent() -> None:
+    picture = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}
+    test = a_test()
+    first = test.recordings[0].model_copy(update={"answer": {"ok": True, "content": [picture]}})
+    agent = FunctionAgent(lambda _: calling("get_order", order="W-1001"))
+    with pytest.raises(AgentUnreachable, match="cannot be told as chat messages"):
+        played(agent, test=test.model_copy(update={"recordings": (first,)}))

@@ -18,6 +18,7 @@ from tracedance_sdk.replay.rebuilt_test import (
     TestTool,
     answer_of,
 )
+from tracedance_sdk.replay.recordings import is_answer
 from tracedance_sdk.trace import UNKNOWN, Effect, Trace, Turn
 
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
@@ -159,11 +160,10 @@ def _recordings(trace: Trace) -> Iterable[RecordedCall]:
             if call.requested_by != "agent" or call.arguments is UNKNOWN:
                 continue
             result = call.result
-            is_whole = result is not None and not result.interrupted and not result.truncated
             yield RecordedCall(
                 name=call.name,
                 arguments=call.arguments,
-                answer=answer_of(result) if is_whole else None,
+                answer=None if result is None or not is_answer(result) else answer_of(result),
                 turn=turn.index,
             )
 

@@ -27,6 +27,7 @@ from tracedance_sdk.replay.recordings import (
     Shelf,
     Write,
     history_marks,
+    is_answer,
     telling_values,
 )
 from tracedance_sdk.trace import Effect, call_key
@@ -150,7 +151,7 @@ class Suite:
         for place, call in enumerate(test.recordings):
             key = call_key(call.name, call.arguments)
             result = call.result
-            if result is None:
+            if result is None or not is_answer(result):
                 unanswered.add(key)
             else:
                 counts[key] = counts.get(key, 0) + 1

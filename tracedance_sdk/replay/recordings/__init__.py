@@ -9,6 +9,7 @@ from tracedance_sdk.replay.recordings.conversations import (
     Recording,
     RecordingIndex,
     conversation_of,
+    is_answer,
 )
 from tracedance_sdk.replay.recordings.histories import (
     LEAST_CHARACTERS,
@@ -32,6 +33,7 @@ __all__ = [
     "Write",
     "conversation_of",
     "history_marks",
+    "is_answer",
     "next_mark",
     "telling_values",
     "writes_that_matter",

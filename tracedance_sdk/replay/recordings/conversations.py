@@ -9,7 +9,16 @@ from typing import Final, NamedTuple
 
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.replay.recordings.histories import Write, history_marks, telling_values
-from tracedance_sdk.trace import UNKNOWN, Effect, Json, Result, Trace, call_key, canonical_json
+from tracedance_sdk.trace import (
+    UNKNOWN,
+    Effect,
+    Json,
+    Result,
+    Trace,
+    blob_digest,
+    call_key,
+    canonical_json,
+)
 
 EffectOf = Callable[[str], Effect]
 """What a use of the tool of this name does to the world."""
@@ -85,7 +94,7 @@ def conversation_of(trace: Trace, effect_of: EffectOf) -> Conversation:
                 continue
             key = call_key(call.name, call.arguments)
             result = call.result
-            if call.arguments is UNKNOWN or result is None or not _is_answer(result):
+            if call.arguments is UNKNOWN or result is None or not is_answer(result):
                 unanswered.add(key)
             else:
                 seen[key] += 1
@@ -180,8 +189,14 @@ def _said(result: Result) -> Hashable:
     return result.ok, told, error
 
 
-def _is_answer(result: Result) -> bool:
-    """Whether what came back is known as it was; a failed call may have no content."""
+def is_answer(result: Result) -> bool:
+    """Whether what came back is known as it was; a failed call may have no content.
+
+    Content that was cut, left out, or is kept elsewhere is not known.
+    """
+    content = result.content
     if result.interrupted or result.truncated:
         return False
-    return result.content is not UNKNOWN or result.error is not None
+    if isinstance(content, dict) and blob_digest(content) is not None:
+        return False
+    return content is not UNKNOWN or result.error is not None

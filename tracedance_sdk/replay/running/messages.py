@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from tracedance_sdk.errors import AgentFailed, InvalidTrace, Unsendable
+from tracedance_sdk.errors import AgentFailed, AgentUnreachable, InvalidTrace, Unsendable
 from tracedance_sdk.formats import chat_request, turn_from_chat
 from tracedance_sdk.trace import UNKNOWN, Json, ToolDefinition, Turn
 
@@ -21,12 +21,14 @@ def told(
     """Return a conversation and its tools as chat completions have them, without a system message.
 
     Raises:
-        AgentFailed: The conversation cannot be written so.
+        AgentUnreachable: The conversation cannot be written so, and the agent not be asked.
     """
     try:
         body = chat_request(turns, system_prompt=None, tools=tools)
     except Unsendable as error:
-        raise AgentFailed(f"the conversation cannot be told as chat messages: {error}") from error
+        raise AgentUnreachable(
+            f"the conversation cannot be told as chat messages: {error}"
+        ) from error
     return body["messages"], body.get("tools", [])
 
 
