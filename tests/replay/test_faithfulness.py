@@ -306,7 +306,7 @@ def test_point_7_says_which_matches_are_lost_and_why() -> None:
         "the agent made the same call again and again": 2,
     }
     assert lost["R3 matches, R1 does not"]["tests"] == ["t2"]
-    assert lost["R3 matches, R1 does not"]["causes"] == {"what the person says": 1}
+    assert lost["R3 matches, R1 does not"]["causes"] == {"the person, or chance": 1}
     assert lost["R1 matches, R3 does not"]["n"] == 0
 
 

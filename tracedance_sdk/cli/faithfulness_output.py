@@ -10,7 +10,7 @@ import click
 from tracedance_sdk.cli.columns import print_columns
 from tracedance_sdk.cli.counts import count
 from tracedance_sdk.cli.faithfulness_jobs import Checked, Measured
-from tracedance_sdk.replay import Faithfulness, FaithfulnessPoint, Tampered
+from tracedance_sdk.replay import Faithfulness, FaithfulnessPoint, Regraded, Tampered
 from tracedance_sdk.report import ReportConsole, document_text, in_one_line, report_console
 
 _MOST_ROWS: Final = 40
@@ -61,7 +61,7 @@ def _say_point(point: FaithfulnessPoint, console: ReportConsole) -> None:
     style = {"does not hold": "red", "not measured": "yellow"}.get(point.state, "")
     head = f"{point.number}  {point.state:<{_STATE_WIDTH}}"
     console.say(f"{head}{point.title}", style=style, hang=len(head))
-    console.say(in_one_line(point.line), indent=len(head), hang=len(head))
+    console.say(in_one_line(point.line), indent=len(head))
 
 
 def _print_answers(found: Faithfulness, console: ReportConsole) -> None:
@@ -146,11 +146,7 @@ def print_self_check(checked: Checked, *, as_json: bool) -> None:
         f"{count(len(found.regraded), 'recording')}; {agreeing:,} of {len(stored):,} "
         "stored verdicts are given back"
     )
-    for item in found.disagreeing[:_MOST_ROWS]:
-        told = f"{item.name}: stored {'pass' if item.stored else 'fail'}, {item.verdict.value}"
-        console.say(
-            in_one_line(f"  {told} ({item.reason})" if item.reason else f"  {told}"), hang=4
-        )
+    _print_disagreeing(found.disagreeing, console)
     console.say(
         f"{count(found.n_passing, 'recording')} that passes"
         if found.n_passing == 1
@@ -174,6 +170,16 @@ def print_self_check(checked: Checked, *, as_json: bool) -> None:
         _print_some(console, head, [_cells(item) for item in missed], numbers=())
     console.say("")
     console.say(_self_check_word(checked), style="bold")
+
+
+def _print_disagreeing(disagreeing: Sequence[Regraded], console: ReportConsole) -> None:
+    if not disagreeing:
+        return
+    rows = [
+        (item.name, "pass" if item.stored else "fail", item.verdict.value, item.reason)
+        for item in disagreeing
+    ]
+    _print_some(console, ("Not given back", "stored", "grader", "why"), rows, numbers=())
 
 
 def _by_kind(tampered: tuple[Tampered, ...]) -> dict[str, tuple[str, ...]]:

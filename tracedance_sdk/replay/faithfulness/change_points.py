@@ -143,13 +143,13 @@ def _lost(what: str, tests: Sequence[ReplayedTest], p_value: float) -> dict[str,
 
 
 def _cause(test: ReplayedTest) -> str:
-    """Return why a replay that does not match may not: its answers, its end, or the person."""
+    """Return what may have cost a match: answers, the end, or else the person or chance."""
     if test.doubts:
         return "answers that are no evidence"
     ended = next((end for end in ENDS if end == test.ended), None)
     if ended is not None and ended not in PROPER_ENDS:
         return ENDS[ended]
-    return "what the person says"
+    return "the person, or chance"
 
 
 def change_point(

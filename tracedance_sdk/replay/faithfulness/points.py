@@ -23,8 +23,8 @@ TITLES: Final[dict[int, str]] = {
 
 RULES: Final[dict[int, str]] = {
     1: "every verdict is the stored one",
-    2: "the interval begins at most the margin below production's agreement with itself, "
-    "and not above all of that agreement's interval",
+    2: "the interval of the difference from production's agreement with itself begins at most the "
+    "margin below zero, and not above zero",
     3: "such verdicts do not count (inconclusive), or they keep the rule of point 2",
     4: "the interval of the difference in pass rates lies within the margin on both sides",
     5: "of the answers that count as evidence, at most the allowed share is wrong",

@@ -29,7 +29,7 @@ def read_rates(path: str | os.PathLike[str]) -> dict[str, Trials]:
             which.
     """
     found: dict[str, Trials] = {}
-    for number, line in enumerate(read_bytes(path).splitlines(), 1):
+    for number, line in enumerate(read_bytes(path).split(b"\n"), 1):
         if not line.strip():
             continue
         where = f"{os.fspath(path)}, line {number}"

@@ -104,7 +104,7 @@ def read_truth(path: str | os.PathLike[str]) -> Truth:
     where = os.fspath(path)
     lines = [
         (number, line)
-        for number, line in enumerate(read_bytes(path).splitlines(), 1)
+        for number, line in enumerate(read_bytes(path).split(b"\n"), 1)
         if line.strip()
     ]
     if not lines:

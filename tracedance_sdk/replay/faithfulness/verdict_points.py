@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,6 +19,7 @@ from tracedance_sdk.replay.faithfulness.replayed import ReplayedTest, decided, r
 from tracedance_sdk.statistics import (
     Difference,
     Estimate,
+    Interval,
     Trials,
     agreement_pairs,
     paired_difference,
@@ -76,10 +78,10 @@ def match_point(
     agreement = agreement_of(production, limits)
     if agreement is None:
         return not_measured(2, "trials", told=f"matches {rate.told}")
-    told = f"{rate.told}; {_told_agreement(agreement)}"
+    told = f"{rate.told}; {_told_agreement(rate, agreement)}"
     if _is_above(rate, agreement):
         told += ": more than it agrees with itself, so noise was fitted"
-    figures = {"match": rate.as_json, **_agreement_figures(agreement, production)}
+    figures = {"match": rate.as_json, **_agreement_figures(rate, agreement, production)}
     return found(2, told, holds=_is_like(rate, agreement, limits), figures=figures)
 
 
@@ -113,8 +115,8 @@ def doubtful_point(
     agreement = agreement_of(production, limits)
     if agreement is None:
         return not_measured(3, "trials", told=told)
-    figures |= _agreement_figures(agreement, production)
-    told += f"; {_told_agreement(agreement)}"
+    figures |= _agreement_figures(rate, agreement, production)
+    told += f"; {_told_agreement(rate, agreement)}"
     return found(3, told, holds=_is_like(rate, agreement, limits), figures=figures)
 
 
@@ -165,21 +167,39 @@ def _change(known: Sequence[ReplayedTest], limits: FaithfulnessLimits) -> Differ
 
 
 def _is_like(rate: Rate, agreement: Estimate, limits: FaithfulnessLimits) -> bool:
-    reaches = rate.interval.low >= agreement.value - limits.margin
-    return reaches and not _is_above(rate, agreement)
+    difference = _difference(rate, agreement)
+    return difference.low >= -limits.margin and not _is_above(rate, agreement)
 
 
 def _is_above(rate: Rate, agreement: Estimate) -> bool:
-    return rate.interval.low > agreement.interval.high
+    return _difference(rate, agreement).low > 0
 
 
-def _told_agreement(agreement: Estimate) -> str:
-    return f"production agrees with itself in {100 * agreement.value:.1f} %"
+def _difference(rate: Rate, agreement: Estimate) -> Interval:
+    """Return the interval of matches minus agreement, from the intervals of both.
+
+    Source: Newcombe, Statistics in Medicine 17 (1998), 873-890, method 10: squared distances to the
+    ends that lie towards the other estimate add up.
+    """
+    value = rate.value - agreement.value
+    (low, high, level), own = rate.interval, agreement.interval
+    below = math.hypot(rate.value - low, own.high - agreement.value)
+    above = math.hypot(high - rate.value, agreement.value - own.low)
+    return Interval(value - below, value + above, level).within(-1, 1)
 
 
-def _agreement_figures(agreement: Estimate, production: Mapping[str, Trials]) -> dict[str, Any]:
+def _told_agreement(rate: Rate, agreement: Estimate) -> str:
+    low, high, _ = _difference(rate, agreement)
+    told = f"production agrees with itself in {100 * agreement.value:.1f} %, "
+    return f"{told}difference {100 * low:+.1f} to {100 * high:+.1f} points"
+
+
+def _agreement_figures(
+    rate: Rate, agreement: Estimate, production: Mapping[str, Trials]
+) -> dict[str, Any]:
     groups = repeated(production)
     return {
+        "above_self_agreement": list(_difference(rate, agreement)[:2]),
         "self_agreement": agreement.value,
         "self_agreement_interval": [agreement.interval.low, agreement.interval.high],
         "self_agreement_pairs": agreement_pairs(groups),
