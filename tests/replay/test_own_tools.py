@@ -179,6 +179,16 @@ def test_pure_tools_may_run_and_what_they_call_is_asked_about(tmp_path: Path) ->
     assert RAN == ["add"]
 
 
+def test_a_tool_that_nobody_declared_pure_does_not_run(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    text = OTHERS.format(id="a", job="job-1", said="mine")
+    path.write_text(text.replace("name: status, effect: read", "name: mystery, effect: pure"))
+
+    with pytest.raises(UnrecordedCall, match="unrecorded call: mystery"), replaying(path):
+        mystery(1)
+    assert RAN == []
+
+
 def test_calls_inside_a_recorded_one_are_part_of_it(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     with replaying(path, record="once"):

@@ -174,7 +174,9 @@ class ReplaySession:
             )
         if asked.effect is not None:
             self._declared[asked.name] = asked.effect
-        if self.effect_of(asked.name) == "pure":
+        # A table's word for a name is not enough to run what bears it.
+        said = self._explicit.get(asked.name) or self._declared.get(asked.name)
+        if said == "pure":
             self._pure[asked.name] = _marked
 
     def _said(self, asked: AskedCall, arguments: Json, answer: Answer) -> GivenAnswer | LetRun:
