@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.scripted_models import APIS, Answer, Request, saying, scripted_models
-from tracedance_sdk.errors import CustomerFailed
+from tracedance_sdk.errors import CustomerFailed, InvalidOption
 from tracedance_sdk.llm import Asker, chat_model
-from tracedance_sdk.replay.people import Customer, ModelCustomer, RuleCustomer, ScriptedCustomer
+from tracedance_sdk.replay.people import (
+    Customer,
+    ModelCustomer,
+    RuleCustomer,
+    ScriptedCustomer,
+    customer_named,
+)
 from tracedance_sdk.replay.rebuilt_test import Fact, Person
 from tracedance_sdk.trace import Call, Result, Text, Turn
 
@@ -111,6 +118,44 @@ def test_a_scripted_customer_repeats_the_recording() -> None:
     assert reply(customer, PERSON.said[0], "a", "ZFA04Y.", "b") == "I take the $200."
     assert reply(customer, *["a", "b"] * 4) is None
     assert reply(ScriptedCustomer(Person()), "a", "b") is None
+
+
+PLUGIN = """
+class Echo:
+    name = "echo"
+
+    def __init__(self, person):
+        self.person = person
+
+    async def reply(self, conversation):
+        return conversation[-1].text or None
+"""
+
+
+@pytest.fixture
+def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "echo_customer.py").write_text(PLUGIN)
+    info = tmp_path / "echo_customer-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: echo_customer\nVersion: 1\n")
+    (info / "entry_points.txt").write_text(
+        "[tracedance.customers]\necho = echo_customer:Echo\n"
+        "lost = no_such_module:Lost\nodd = echo_customer:__name__\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
+@pytest.mark.usefixtures("plugins")
+def test_customers_of_other_packages_are_found_by_name() -> None:
+    assert reply(customer_named("echo")(PERSON), "a", "b") == "b"
+    assert customer_named("rules") is RuleCustomer
+    assert customer_named("scripted") is ScriptedCustomer
+    with pytest.raises(InvalidOption, match="no customer 'who'; there are scripted, rules, echo"):
+        customer_named("who")
+    with pytest.raises(InvalidOption, match="'lost' cannot be loaded: ModuleNotFoundError"):
+        customer_named("lost")
+    with pytest.raises(InvalidOption, match="'odd' is not callable"):
+        customer_named("odd")
 
 
 def text_of(request: Request) -> str:
