@@ -53,9 +53,9 @@ def yaml_text(value: Json, *, blocks: bool = False) -> str:
         blocks: Write texts of several lines as blocks, which people read more easily.
 
     Example:
-        >>> print(yaml_text({"id": "a", "sent": "no"}), end="")
+        >>> print(yaml_text({"id": "a", "said": "no: later"}), end="")
         id: a
-        sent: no
+        said: 'no: later'
     """
     text: str = yaml.dump(
         value,
