@@ -64,9 +64,7 @@ class ValueFinder:
         found = list(values)
         self._year, self._common = year, common
         self._forms = frozenset(form for value in found for form in value.forms)
-        self._spellings = [
-            (squeezed(value.normal), _spelling(value)) for value in found if value.kind in WORDY
-        ]
+        self._wordy = [(squeezed(v.normal), v) for v in found if v.kind in WORDY]
 
     def is_in(self, text: str) -> bool:
         """Whether any of the values occurs in a text."""
@@ -74,7 +72,7 @@ class ValueFinder:
             return False
         plain = plain_text(text).text.casefold()
         short = squeezed(plain)
-        if any(word in short and spelling.search(plain) for word, spelling in self._spellings):
+        if any(w in short and spelled_in(value, plain) is not None for w, value in self._wordy):
             return True
         said = mentions(text, year=self._year, common=self._common)
         return any(not self._forms.isdisjoint(mention.forms) for mention in said)
