@@ -127,6 +127,8 @@ def test_everything_that_is_given_is_measured(
         *("--judged", "PLACE/judged"),
     )
     assert "not measured" not in states(found).values()
+    # Replays of the old agent foresee nothing of a better one.
+    assert states(found)[8] == "does not hold"
     assert (code, found["verdict"]) == (1, "not faithful")
     assert {n for n, state in states(found).items() if state == "holds"} >= {1, 3, 5, 6, 7}
     points = {point["number"]: point["figures"] for point in found["points"]}

@@ -137,7 +137,7 @@ def test_point_1_wants_every_stored_verdict(
 @pytest.mark.parametrize(
     ("n_same", "n_other", "production", "state", "says"),
     [
-        (30, 0, STEADY, "does not hold", "production agrees with itself in 100.0 %"),
+        (30, 0, STEADY, "not shown", "production agrees with itself in 100.0 %"),
         (80, 0, STEADY, "holds", ""),
         (60, 20, STEADY, "does not hold", ""),
         (30, 50, WAVERING, "holds", "in 33.3 %"),
@@ -193,7 +193,7 @@ def test_point_3_holds_where_such_verdicts_do_not_count() -> None:
         (outcomes((100, True, True, ()), (100, False, False, ())), "holds", "as many"),
         (outcomes((100, True, True, ()), (40, True, False, ())), "does not hold", "harsher"),
         (outcomes((100, True, True, ()), (40, False, True, ())), "does not hold", "softer"),
-        (outcomes((5, True, True, ()), (5, False, False, ())), "does not hold", "as many"),
+        (outcomes((5, True, True, ()), (5, False, False, ())), "not shown", "as many"),
     ],
     ids=["as hard", "harsher", "softer", "too few to tell"],
 )
@@ -352,7 +352,7 @@ def test_point_8_asks_whether_another_agent_is_foreseen(
 def test_point_9_asks_for_kappa_on_enough_runs() -> None:
     pairs = [JudgedPair(n % 2 == 0, n % 2 == 0) for n in range(60)]
     assert point(9, FaithfulnessEvidence([], judged=pairs)).state == "holds"
-    assert point(9, FaithfulnessEvidence([], judged=pairs[:10])).state == "does not hold"
+    assert point(9, FaithfulnessEvidence([], judged=pairs[:10])).state == "not shown"
     study = [JudgedPair(n < 63, True) for n in range(100)]
     found = point(9, FaithfulnessEvidence([], judged=study))
     assert found.state == "does not hold"
@@ -387,6 +387,7 @@ def test_a_judge_is_paired_with_the_record_by_trace() -> None:
 def test_faithful_is_said_only_when_all_nine_hold() -> None:
     answers = [answer("same", True)]
     tests = outcomes((100, True, True, ()), (100, False, False, ()))
+    judged = [JudgedPair(n % 2 == 0, n % 2 == 0) for n in range(60)]
     evidence = FaithfulnessEvidence(
         tests,
         production=STEADY,
@@ -394,10 +395,12 @@ def test_faithful_is_said_only_when_all_nine_hold() -> None:
         answers=answers,
         persona={"R1": persona(), "R2": persona(), "R3": persona()},
         changed=ChangedAgent({"g0": Trials(3, 3)}, {"g0": Trials(3, 3)}),
-        judged=[JudgedPair(n % 2 == 0, n % 2 == 0) for n in range(60)],
+        judged=judged,
     )
     found = measure_faithfulness(evidence)
     assert (found.word, found.exit_code, found.counts["holds"]) == ("faithful", 0, 9)
+    few = measure_faithfulness(evidence._replace(judged=judged[:9]))
+    assert (few.word, few.exit_code, few.counts["not shown"]) == ("not shown", 3, 1)
     lacking = measure_faithfulness(evidence._replace(judged=None))
     assert (lacking.word, lacking.exit_code) == ("not shown", 3)
     wrong = measure_faithfulness(evidence._replace(answers=[answer("same", False)], judged=None))

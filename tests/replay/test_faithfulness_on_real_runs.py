@@ -383,7 +383,12 @@ def test_what_needs_a_model_is_not_measured(measured: Faithfulness) -> None:
     not_measured = {p.number: p.line for p in measured.points if p.state == "not measured"}
     assert sorted(not_measured) == [7, 8, 9]
     assert "--persona R1=DIR" in not_measured[7]
-    assert measured.word in {"not shown", "not faithful"}
+    others = {p.number: p.state for p in measured.points if p.number < 7}
+    # 50 tasks are too few for a margin of ten points, though the rates are two points apart.
+    assert others == {**dict.fromkeys(range(1, 7), "holds"), 2: "not shown"}
+    low, high = measured.points[1].figures["above_self_agreement"]
+    assert (round(low, 3), round(high, 3)) == (-0.109, 0.144)
+    assert (measured.word, measured.exit_code) == ("not shown", 3)
 
 
 AIRLINES = (

@@ -14,7 +14,7 @@ Exit codes:
   0  faithful: all nine points hold; --self-check: everything was caught
   1  a point does not hold; --self-check: something was missed
   2  wrong use, or nothing to measure on
-  3  nothing speaks against it, but something was not measured
+  3  nothing speaks against it, but something is not shown or not measured
 """
 _INTERRUPTED: Final = 130
 _PATH: Final = click.Path(path_type=Path)

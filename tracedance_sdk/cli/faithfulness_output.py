@@ -58,7 +58,9 @@ def print_measured(measured: Measured, *, as_json: bool) -> None:
 
 
 def _say_point(point: FaithfulnessPoint, console: ReportConsole) -> None:
-    style = {"does not hold": "red", "not measured": "yellow"}.get(point.state, "")
+    style = {"does not hold": "red", "not shown": "yellow", "not measured": "yellow"}.get(
+        point.state, ""
+    )
     head = f"{point.number}  {point.state:<{_STATE_WIDTH}}"
     console.say(f"{head}{point.title}", style=style, hang=len(head))
     console.say(in_one_line(point.line), indent=len(head))
@@ -122,7 +124,7 @@ def _summary(found: Faithfulness) -> str:
     counts = found.counts
     told = ", ".join(
         f"{counts[state]} {state if state != 'holds' or counts[state] == 1 else 'hold'}"
-        for state in ("holds", "does not hold", "not measured")
+        for state in ("holds", "does not hold", "not shown", "not measured")
         if counts[state]
     )
     return f"{found.word}: of nine points {told}"

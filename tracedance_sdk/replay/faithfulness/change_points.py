@@ -213,5 +213,5 @@ def judge_point(
         "kappa": kappa.value,
         "kappa_interval": [kappa.interval.low, kappa.interval.high],
     }
-    holds = kappa.value >= limits.least_kappa and table.n >= limits.least_items
+    holds = kappa.value >= limits.least_kappa if table.n >= limits.least_items else None
     return found(9, told, holds=holds, figures=figures)

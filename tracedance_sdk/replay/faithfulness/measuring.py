@@ -71,11 +71,11 @@ class Faithfulness(NamedTuple):
 
     @property
     def word(self) -> Word:
-        """``faithful`` when all nine were measured and hold; ``not faithful`` when one does not."""
+        """``faithful`` where all nine hold, ``not faithful`` where one does not."""
         states = {point.state for point in self.points}
         if "does not hold" in states:
             return "not faithful"
-        return "not shown" if "not measured" in states else "faithful"
+        return "faithful" if states == {"holds"} else "not shown"
 
     @property
     def exit_code(self) -> int:

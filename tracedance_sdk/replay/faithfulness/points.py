@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
-State = Literal["holds", "does not hold", "not measured"]
+State = Literal["holds", "does not hold", "not shown", "not measured"]
 
 TITLES: Final[dict[int, str]] = {
     1: "the grader gives the stored verdicts of the recordings",
@@ -79,7 +79,7 @@ class FaithfulnessPoint(NamedTuple):
 
     Attributes:
         number: From 1 to 9.
-        state: Whether its rule holds.
+        state: Whether its rule holds; ``not shown`` where there is too little to tell.
         told: What was found, in one line; of a point that was not measured, what is known so far.
         needs: Keys of `INPUTS` that are missing.
         figures: Everything that was counted, as JSON.
@@ -110,6 +110,9 @@ def not_measured(number: int, *needs: str, told: str = "") -> FaithfulnessPoint:
     return FaithfulnessPoint(number, "not measured", told, needs)
 
 
-def found(number: int, told: str, *, holds: bool, figures: dict[str, Any]) -> FaithfulnessPoint:
-    """Return a point that was measured."""
-    return FaithfulnessPoint(number, "holds" if holds else "does not hold", told, (), figures)
+def found(
+    number: int, told: str, *, holds: bool | None, figures: Mapping[str, Any]
+) -> FaithfulnessPoint:
+    """Return a point that was measured; None where there is too little to tell."""
+    state: State = "not shown" if holds is None else "holds" if holds else "does not hold"
+    return FaithfulnessPoint(number, state, told, (), figures)

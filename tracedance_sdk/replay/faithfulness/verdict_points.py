@@ -147,7 +147,11 @@ def balance_point(tests: Sequence[ReplayedTest], limits: FaithfulnessLimits) -> 
         "interval": [low, high],
         "p_value": change.p_value,
     }
-    holds = -limits.margin <= low and high <= limits.margin
+    holds = None
+    if -limits.margin <= low and high <= limits.margin:
+        holds = True
+    elif low > limits.margin or high < -limits.margin:
+        holds = False
     return found(4, "; ".join(told), holds=holds, figures=figures)
 
 
@@ -166,9 +170,12 @@ def _change(known: Sequence[ReplayedTest], limits: FaithfulnessLimits) -> Differ
     return paired_rate_difference(old, new, level=limits.level)
 
 
-def _is_like(rate: Rate, agreement: Estimate, limits: FaithfulnessLimits) -> bool:
+def _is_like(rate: Rate, agreement: Estimate, limits: FaithfulnessLimits) -> bool | None:
+    """Whether matches reach production's agreement; None where both may be."""
     difference = _difference(rate, agreement)
-    return difference.low >= -limits.margin and not _is_above(rate, agreement)
+    if difference.low > 0 or difference.high < -limits.margin:
+        return False
+    return True if difference.low >= -limits.margin else None
 
 
 def _is_above(rate: Rate, agreement: Estimate) -> bool:
