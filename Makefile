@@ -82,7 +82,8 @@ test-local-model: $(LOCAL_MODEL_STAMP)
 	LOCAL_LLM_GGUF="$$($(LOCAL_MODEL)/bin/python tools/fetch_local_model.py $(LOCAL_MODEL_FILES))" \
 		TRACEDANCE_REQUIRE="local model" \
 		$(LOCAL_MODEL)/bin/python -m pytest --inline-snapshot=disable \
-		tests/replay/test_next_turn_local_model.py tests/judging/test_judge_local_model.py $(PYTEST_ARGS)
+		tests/replay/test_next_turn_local_model.py tests/judging/test_judge_local_model.py \
+		tests/replay/test_replay_local_model.py $(PYTEST_ARGS)
 
 lint: venv
 	$(BIN)/ruff check .

@@ -68,6 +68,13 @@ assistant: 21 degrees in Lisbon; I know no Atlantis.
 """)
 
 
+def test_the_sample_of_rebuilt_tests(tmp_path: Path) -> None:
+    assert printed("rebuilt_tests.py", tmp_path) == snapshot("""\
+apples: pass (answers: same)
+pears: fail (answers: other)
+""")
+
+
 def test_the_pytest_sample_passes_once_and_fails_once_with_the_reason(tmp_path: Path) -> None:
     arguments = ("-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), "--tb=short")
     ran = run_sample("-m", "pytest", *arguments, str(SAMPLES / "test_with_pytest.py"), cwd=tmp_path)
