@@ -158,6 +158,26 @@ def test_criteria_grade_the_calls_of_a_run(suite: Path) -> None:
     assert replay(suite, "careful", "--spec", str(spec))[0] == 1
 
 
+def test_a_customer_of_another_package_speaks(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "packages" / "curt-1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: curt\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[tracedance.customers]\ncurt = curt:Curt\n")
+    (info.parent / "curt.py").write_text(
+        "class Curt:\n    name = 'curt'\n    def __init__(self, person): pass\n"
+        "    async def reply(self, conversation):\n"
+        "        return 'Well?' if len(conversation) < 5 else None\n"
+    )
+    monkeypatch.syspath_prepend(str(info.parent))
+    options = ("--customer", "curt", "--test", "t0", "--traces", str(tmp_path / "traces"))
+    assert replay(suite, "careful", *GRADED, *options)[0] == 0
+    (file,) = (tmp_path / "traces").iterdir()
+    said = [turn.text for turn in load_trace(file).turns if turn.role == "user"]
+    assert said == ["Please cancel W-1001.", "Well?"]
+
+
 def test_pure_tools_are_run(suite: Path) -> None:
     for file in suite.iterdir():
         file.write_text(
@@ -200,7 +220,11 @@ def test_a_service_that_cannot_be_reached_is_no_verdict_on_the_agent(suite: Path
     [
         ("nobody", (), "has no function 'nobody'"),
         ("careful", ("--test", "t9"), "no test 't9' among 2"),
-        ("careful", ("--customer", "ghost"), "'ghost' is nobody"),
+        (
+            "careful",
+            ("--customer", "ghost"),
+            "there is no customer 'ghost'; there are scripted, rules",
+        ),
         ("careful", ("--simulator", "ghost"), "'ghost' is nobody"),
         ("careful", ("--pure", "AGENTS:add"), "'add' is not pure"),
         (

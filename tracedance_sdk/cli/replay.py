@@ -56,7 +56,8 @@ _INTERRUPTED: Final = 130
     default="rules",
     show_default=True,
     metavar="WHO",
-    help=f"scripted (says what was recorded), rules, or a model: {MODEL_NAMES}.",
+    help="scripted (says what was recorded), rules, one of another package, or a model: "
+    f"{MODEL_NAMES}.",
 )
 @click.option("--spec", type=click.Path(path_type=Path), metavar="FILE", help="Grade by this task.")
 @click.option(

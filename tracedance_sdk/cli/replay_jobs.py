@@ -35,10 +35,8 @@ from tracedance_sdk.replay import (
     PureTool,
     RecordedAgent,
     ReplayedRun,
-    RuleCustomer,
     RunGrader,
     RunLimits,
-    ScriptedCustomer,
     Simulator,
     SpecGrader,
     Suite,
@@ -46,6 +44,7 @@ from tracedance_sdk.replay import (
     TemplateSimulator,
     TranscriptGrader,
     agent_named,
+    customer_named,
     function_named,
     n_resting_on_simulated,
     rows_of_runs,
@@ -205,14 +204,8 @@ def _agent(plan: ReplayPlan, suite: Suite) -> Any:
 
 
 def _customer(plan: ReplayPlan, models: _Models) -> Callable[[Person], Any]:
-    if plan.customer == ScriptedCustomer.name:
-        return ScriptedCustomer
-    if plan.customer == RuleCustomer.name:
-        return RuleCustomer
     if ":" not in plan.customer:
-        raise InvalidOption(
-            f"--customer {plan.customer!r} is nobody; say scripted, rules, or provider:model"
-        )
+        return customer_named(plan.customer)
     model = models.named(plan.customer)
     return lambda person: ModelCustomer(model.asker, person, name=model.name)
 

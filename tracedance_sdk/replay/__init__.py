@@ -106,6 +106,7 @@ if TYPE_CHECKING:
         PersonaRule,
         RuleCustomer,
         ScriptedCustomer,
+        customer_named,
         persona_of,
     )
     from tracedance_sdk.replay.rebuilding import EFFECTS, Rebuilt, Suite, rebuild, save_tests
@@ -243,6 +244,7 @@ __all__ = [
     "bad_arguments",
     "blocked_network",
     "conversation_of",
+    "customer_named",
     "decision_points",
     "effects_of_traces",
     "function_named",
@@ -374,6 +376,7 @@ __getattr__, __dir__ = lazy_face(
             "PersonaRule",
             "RuleCustomer",
             "ScriptedCustomer",
+            "customer_named",
             "persona_of",
         ),
         "rebuilding": ("EFFECTS", "Rebuilt", "Suite", "rebuild", "save_tests"),
