@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from tests.replay.conversations import Failed, Step, conversation, effect_of, index_of
 from tracedance_sdk.replay.answers import Ladder
-from tracedance_sdk.replay.derivation import RuleBook
+from tracedance_sdk.replay.derivation import Parsed, RuleBook, Style
+from tracedance_sdk.replay.derivation.cases import Case
+from tracedance_sdk.replay.derivation.learning import Learner
 from tracedance_sdk.replay.derivation.synthesis import Example, fits, synthesise
-from tracedance_sdk.replay.derivation.terms import Scope
+from tracedance_sdk.replay.derivation.terms import Constant, Scope
 from tracedance_sdk.replay.recordings import Conversation, Shelf
 
 Answering = Callable[[dict[str, Any], dict[str, Any]], Any]
@@ -105,6 +107,21 @@ def test_whatever_is_found_fits_every_example(rows: list[tuple[Any, Any, Any]]) 
     found = [Example(Scope(arguments, record), answer) for arguments, record, answer in rows]
     term = synthesise(found)
     assert term is None or all(fits(term, example) for example in found)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcdefgh"), JSON, JSON), min_size=1, max_size=40))
+def test_looking_at_few_cases_finds_what_all_together_would(
+    rows: list[tuple[str, Any, Any]],
+) -> None:
+    style = Style()
+    cases = [
+        Case(group, f"c{n}", {"x": given}, Parsed(answer, style), False, {})
+        for n, (group, given, answer) in enumerate(rows)
+    ]
+    found = Learner("tool", "", cases).learn(frozenset())
+    together = synthesise([Example(Scope(c.arguments), c.answer.value) for c in cases])
+    assert together is None or (found is not None and found.term == together)
+    assert found is None or together is not None or isinstance(found.term, Constant)
 
 
 def order(number: int) -> dict[str, Any]:

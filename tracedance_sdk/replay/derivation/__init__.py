@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from tracedance_sdk.replay.derivation.known import KnownRecords, effective_write, named_values
 from tracedance_sdk.replay.derivation.parsed import Parsed, Style, parsed
-from tracedance_sdk.replay.derivation.rules import (
+from tracedance_sdk.replay.derivation.rule import (
     LEAST_RIGHT,
     LEAST_USES,
     Proof,
     ProvenRule,
     Rule,
-    RuleBook,
 )
+from tracedance_sdk.replay.derivation.rules import RuleBook
 from tracedance_sdk.replay.derivation.terms import NotApplicable
 
 __all__ = [

@@ -7,87 +7,12 @@ Nothing else is used: no rule knows a tool, a domain or a name in advance.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable
 
-from tracedance_sdk.replay.derivation.cases import Case, cases_of
-from tracedance_sdk.replay.derivation.parsed import Style
-from tracedance_sdk.replay.derivation.synthesis import Example, synthesise
-from tracedance_sdk.replay.derivation.terms import (
-    Constant,
-    NotApplicable,
-    Scope,
-    Term,
-    evaluate,
-)
+from tracedance_sdk.replay.derivation.cases import cases_of
+from tracedance_sdk.replay.derivation.learning import Learner
+from tracedance_sdk.replay.derivation.rule import LEAST_RIGHT, LEAST_USES, Proof, ProvenRule
 from tracedance_sdk.replay.recordings import EffectOf, RecordingIndex
-from tracedance_sdk.trace import UNKNOWN, Json, canonical_json, same_json
-
-LEAST_USES: Final = 20
-LEAST_RIGHT: Final = 0.99
-
-_FORM_OF_CALL: Final = ""
-"""The form of rules that need the call alone; others are named by the argument of the record."""
-
-
-class Rule(NamedTuple):
-    """What a tool answers.
-
-    Attributes:
-        tool: Its name.
-        by: The argument that names the record which is needed; empty where none is.
-        fields: That the record must have.
-        term: The answer.
-        style: How it is written.
-    """
-
-    tool: str
-    by: str
-    fields: frozenset[str]
-    term: Term
-    style: Style
-
-    def __str__(self) -> str:
-        record = f" (record: of {self.by})" if self.by else ""
-        return f"{self.tool} = {self.term}{record}"
-
-    def answer(self, arguments: Json, record: Json = UNKNOWN) -> Json:
-        """Return the answer to a call, as the tool would write it.
-
-        Raises:
-            NotApplicable: The rule does not fit the call.
-        """
-        return self.style.write(evaluate(self.term, Scope(arguments, record)))
-
-
-class Proof(NamedTuple):
-    """How often a rule was right about groups that it had not seen.
-
-    Attributes:
-        uses: Calls that it fitted.
-        right: Of those, how many it answered as recorded.
-        groups: Groups that those calls came from.
-    """
-
-    uses: int
-    right: int
-    groups: int
-
-    def holds(self, least_uses: int = LEAST_USES, least_right: float = LEAST_RIGHT) -> bool:
-        """Whether the rule may be used."""
-        return self.uses >= least_uses and self.right >= least_right * self.uses
-
-    def __str__(self) -> str:
-        return f"right {self.right} of {self.uses} times in {self.groups} groups left out"
-
-
-class ProvenRule(NamedTuple):
-    """A rule with its proof."""
-
-    rule: Rule
-    proof: Proof
-
 
 _Asked = tuple[str, frozenset[str], frozenset[str]]
 
@@ -112,7 +37,7 @@ class RuleBook:
     ) -> None:
         self._cases = cases_of(index, effect_of)
         self._least = least_uses, least_right
-        self._learned: dict[tuple[str, str, frozenset[int]], Rule | None] = {}
+        self._learners: dict[tuple[str, str], Learner] = {}
         self._proven: dict[tuple[str, frozenset[int]], tuple[ProvenRule, ...]] = {}
         self._held: dict[_Asked, tuple[ProvenRule, ...]] = {}
 
@@ -147,100 +72,35 @@ class RuleBook:
 
     def _prove_all(self, tool: str, out: frozenset[int]) -> Iterable[ProvenRule]:
         cases = self._cases.get(tool, [])
-        left = [case for n, case in enumerate(cases) if n not in out]
-        arguments = sorted({name for case in left for name in case.records})
-        for form in (_FORM_OF_CALL, *arguments):
-            rule = self._learn(tool, form, out)
-            if rule is not None:
-                yield ProvenRule(rule, self._prove(tool, form, out))
-
-    def _prove(self, tool: str, form: str, out: frozenset[int]) -> Proof:
-        cases = self._cases[tool]
         members: dict[str, list[int]] = {}
-        for n, case in enumerate(cases):
-            if n not in out:
-                members.setdefault(case.group, []).append(n)
-        uses = right = 0
-        seen: set[str] = set()
-        for group, numbers in members.items():
-            rule = self._learn(tool, form, out.union(numbers))
-            if rule is None:
-                continue
-            for n in numbers:
-                verdict = _is_right(rule, cases[n])
-                if verdict is not None:
-                    uses += 1
-                    right += verdict
-                    seen.add(group)
-        return Proof(uses, right, len(seen))
+        arguments: set[str] = set()
+        for number, case in enumerate(cases):
+            if number not in out:
+                members.setdefault(case.group, []).append(number)
+                arguments.update(case.records)
+        # What follows from the call alone comes before what needs a record.
+        for by in ("", *sorted(arguments)):
+            learner = self._learner(tool, by)
+            rule = learner.learn(out)
+            if rule is not None:
+                yield ProvenRule(rule, _proof(learner, members, out))
 
-    def _learn(self, tool: str, form: str, out: frozenset[int]) -> Rule | None:
-        mark = tool, form, out
-        if mark not in self._learned:
-            left = [case for n, case in enumerate(self._cases[tool]) if n not in out]
-            self._learned[mark] = learn(tool, form, left)
-        return self._learned[mark]
+    def _learner(self, tool: str, by: str) -> Learner:
+        if (tool, by) not in self._learners:
+            self._learners[tool, by] = Learner(tool, by, self._cases[tool])
+        return self._learners[tool, by]
 
 
-def learn(tool: str, form: str, cases: Sequence[Case]) -> Rule | None:
-    """Return the simplest rule of a form that fits all cases that did not fail; None without one.
-
-    Args:
-        tool: Its name.
-        form: Empty for what follows from the call alone; else the argument that names a record.
-        cases: To learn from.
-    """
-    good = [case for case in cases if not case.is_error]
-    if not good:
-        return None
-    style = Counter(case.answer.style for case in good).most_common(1)[0][0]
-    if form == _FORM_OF_CALL:
-        examples = [Example(Scope(case.arguments), case.answer.value) for case in good]
-        term = synthesise(examples) or _commonest(examples)
-        return None if term is None else Rule(tool, "", frozenset(), term, style)
-    examples = []
-    fields: frozenset[str] | None = None
-    for case in good:
-        record = _base(case, form)
-        if record is not None:
-            examples.append(Example(Scope(case.arguments, record), case.answer.value))
-            fields = frozenset(record) if fields is None else fields & record.keys()
-    if fields is None or not examples:
-        return None
-    term = synthesise(examples)
-    return None if term is None else Rule(tool, form, fields, term, style)
-
-
-def _commonest(examples: Sequence[Example]) -> Constant | None:
-    """Return the answer that nearly all examples share."""
-    counted = Counter(canonical_json(example.answer) for example in examples)
-    spelled, number = counted.most_common(1)[0]
-    if number < LEAST_RIGHT * len(examples):
-        return None
-    return Constant(next(e.answer for e in examples if canonical_json(e.answer) == spelled))
-
-
-def _base(case: Case, form: str) -> dict[str, Json] | None:
-    """Return the known record that looks most like what was answered."""
-    answer = case.answer.value
-    if not isinstance(answer, dict):
-        return None
-    for record in case.records.get(form, ()):
-        if 2 * len(record.keys() & answer.keys()) >= len(answer):
-            return record
-    return None
-
-
-def _is_right(rule: Rule, case: Case) -> bool | None:
-    """Whether a rule gives a case's answer; None where it does not fit the call."""
-    record: Json = UNKNOWN
-    if rule.by:
-        fitting = (r for r in case.records.get(rule.by, ()) if rule.fields <= r.keys())
-        record = next(fitting, UNKNOWN)
-        if record is UNKNOWN:
-            return None
-    try:
-        answer = evaluate(rule.term, Scope(case.arguments, record))
-    except NotApplicable:
-        return None
-    return not case.is_error and same_json(answer, case.answer.value)
+def _proof(learner: Learner, members: dict[str, list[int]], out: frozenset[int]) -> Proof:
+    """Leave out each group in turn, and ask what is learned without it about its cases."""
+    uses = right = groups = 0
+    for numbers in members.values():
+        rule = learner.learn(out.union(numbers))
+        if rule is None:
+            continue
+        said = [learner.is_right(rule, number) for number in numbers]
+        found = [verdict for verdict in said if verdict is not None]
+        uses += len(found)
+        right += sum(found)
+        groups += bool(found)
+    return Proof(uses, right, groups)
