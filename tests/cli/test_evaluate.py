@@ -418,9 +418,9 @@ def test_repeated_trials_of_tasks_give_pass_hat_k(work: Path, tracedance: Traced
     ran = tracedance("evaluate", *paths, "--spec", "task.yaml")
     assert ran.code == 1
     assert ran.out.partition("5/6 traces passed\n")[2] == snapshot("""\
-pass rate 83.3 %, 95 % interval 43.6 to 97.0 % (2.1 to 99.9 % over tasks)
+pass rate 83.3 %, 95 % interval 43.6 to 97.0 % (1.5 to 99.9 % over tasks)
 all of k trials of a task pass (pass^k; 2 tasks):
-  k = 1   83.3 %, 95 % interval 2.1 to 99.9 %
+  k = 1   83.3 %, 95 % interval 1.5 to 99.9 %
   k = 2   66.7 %, 95 % interval 0.5 to 99.9 %
   k = 3   50.0 %, 95 % interval 0.2 to 99.8 %
 """)

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import optimize, stats
 
+from tests.support.tables import AddRow
 from tracedance_sdk.errors import InvalidOption, NotEnoughData
 from tracedance_sdk.statistics import (
     clustered_rate_difference,
@@ -213,5 +214,71 @@ def test_runs_of_fixed_tasks_are_told_apart_as_often_as_said(shift: float) -> No
         found.append(stratified_difference(old, new, n_resamples=500))
     coverage = sum(item.interval.contains(truth) for item in found) / N_SAMPLES
     refused = sum(item.p_value <= 0.05 for item in found) / N_SAMPLES
-    assert coverage == pytest.approx(0.95, abs=0.015)
+    assert 0.95 - 0.015 <= coverage <= 0.985
     assert refused <= 0.05 + 0.015 if not shift else refused >= 0.25
+
+
+FEW_RUNS = {
+    "4 tasks, 2 runs": ([0.5] * 4, [0.6] * 4, 2, 2),
+    "10 tasks, 2 runs": ([0.5] * 10, [0.5] * 10, 2, 2),
+    "10 tasks, 10 runs": ([0.5] * 10, [0.6] * 10, 10, 10),
+    "10 tasks, 3 and 5 runs": ([0.5] * 10, [0.6] * 10, 3, 5),
+    "10 tasks, 2 and 10 runs, that move apart": ([0.5] * 10, [0.1, 0.9] * 5, 2, 10),
+    "4 tasks, 10 runs, nearly all pass": ([0.95] * 4, [0.85] * 4, 10, 10),
+    "1 task, 10 runs": ([0.5], [0.7], 10, 10),
+}
+
+
+@pytest.mark.parametrize("name", FEW_RUNS)
+def test_of_few_runs_the_interval_holds_the_truth_and_says_what_the_test_says(
+    name: str, add_row: AddRow
+) -> None:
+    old_rates, new_rates, n_old, n_new = FEW_RUNS[name]
+    draw, held, n_samples = np.random.default_rng(2026), 0, 800
+    truth = float(np.mean(new_rates) - np.mean(old_rates))
+    for _ in range(n_samples):
+        old = [draw.binomial(1, rate, n_old).tolist() for rate in old_rates]
+        new = [draw.binomial(1, rate, n_new).tolist() for rate in new_rates]
+        found = stratified_difference(old, new, n_resamples=300)
+        held += found.interval.contains(truth)
+        assert found.interval.contains(0) == (found.p_value > 0.05)
+    add_row("stratified_difference, coverage", runs=name, holds=f"{100 * held / n_samples:.1f} %")
+    assert held / n_samples >= 0.95 - 0.015
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.sampled_from([0, 1]), min_size=1, max_size=6),
+            st.lists(st.sampled_from([0, 1]), min_size=1, max_size=6),
+        ),
+        min_size=1,
+        max_size=6,
+    ),
+    st.sampled_from([0.8, 0.9, 0.95]),
+)
+def test_an_interval_of_passes_leaves_out_0_where_the_test_refutes_it(
+    tasks: list[tuple[list[int], list[int]]], level: float
+) -> None:
+    old, new = zip(*tasks, strict=True)
+    found = stratified_difference(old, new, n_resamples=200, level=level)
+    low, high, _ = found.interval
+    assert -1 <= low <= found.value + 1e-9
+    assert found.value - 1e-9 <= high <= 1
+    assert (low <= 0 <= high) == (found.p_value > 1 - level + 1e-12)
+    back = stratified_difference(new, old, n_resamples=200, level=level).interval
+    if len({*map(len, old), *map(len, new)}) == 1 and len(old) == 1:
+        assert (-back.high, -back.low) == pytest.approx((low, high), abs=1e-9)
+
+
+def test_the_ends_are_where_the_score_test_begins_to_refute_by_its_definition() -> None:
+    found = stratified_difference([[1] * 7 + [0] * 13], [[1] * 13 + [0] * 5])
+    for end in found.interval[:2]:
+
+        def unlikely(rate: float, end: float = end) -> float:
+            return -float(stats.binom.logpmf(7, 20, rate) + stats.binom.logpmf(13, 18, rate + end))
+
+        bounds = (max(0.0, -end) + 1e-9, min(1.0, 1 - end) - 1e-9)
+        rate = optimize.minimize_scalar(unlikely, bounds=bounds, options={"xatol": 1e-9}).x
+        variance = 38 / 37 * (rate * (1 - rate) / 20 + (rate + end) * (1 - rate - end) / 18)
+        assert abs(found.value - end) / variance**0.5 == pytest.approx(1.96, abs=1e-3)

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from tests.support.tables import AddRow
 from tracedance_sdk.statistics import (
     Trials,
     clustered_rate,
@@ -37,9 +38,9 @@ ITEMS = st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=2, max_si
 )
 
 
-def test_the_mean_of_clusters_is_that_of_statsmodels() -> None:
+def test_the_mean_of_clusters_of_one_size_is_that_of_statsmodels() -> None:
     generator = np.random.default_rng(3)
-    clusters = generator.integers(0, 9, size=70)
+    clusters = generator.permutation(np.repeat(np.arange(10), 7))
     values = generator.normal(size=70) + clusters / 3
     found = mean_interval(values.tolist(), clusters.tolist())
     model = sm.OLS(values, np.ones(70)).fit(
@@ -47,7 +48,7 @@ def test_the_mean_of_clusters_is_that_of_statsmodels() -> None:
     )
     assert found.value == pytest.approx(model.params[0])
     assert found.interval[:2] == pytest.approx(tuple(model.conf_int()[0]))
-    assert found.n == 9
+    assert found.n == 10
 
 
 def test_the_mean_of_single_values_is_students() -> None:
@@ -101,6 +102,34 @@ def test_outcomes_that_are_all_the_same_count_as_one_for_each_cluster(outcome: b
     once = wilson_interval(20 * outcome, 20)
     assert found.interval.half_width == pytest.approx(once.half_width, rel=0.15)
     assert found.interval.half_width >= once.half_width
+
+
+FEW_CLUSTERS = {
+    "8 clusters of 20, 0.1, icc 0.6": (8, [20], 0.1, 0.6),
+    "8 clusters of 20, 0.9, icc 0.6": (8, [20], 0.9, 0.6),
+    "8 clusters of 20, 0.1, icc 0.2": (8, [20], 0.1, 0.2),
+    "15 clusters of 20, 0.1, icc 0.6": (15, [20], 0.1, 0.6),
+    "15 clusters of 5, 0.9, icc 0.6": (15, [5], 0.9, 0.6),
+    "30 clusters of 20, 0.1, icc 0.6": (30, [20], 0.1, 0.6),
+    "8 clusters of 1 to 10, 0.5, icc 0.6": (8, [1, 2, 3, 10], 0.5, 0.6),
+    "15 clusters of 1 to 10, 0.5, icc 0.6": (15, [1, 2, 3, 10], 0.5, 0.6),
+}
+
+
+@pytest.mark.parametrize("name", FEW_CLUSTERS)
+def test_of_few_clusters_that_are_much_alike_the_interval_is_not_too_narrow(
+    name: str, add_row: AddRow
+) -> None:
+    n_clusters, sizes, rate, icc = FEW_CLUSTERS[name]
+    draw, spread, held, n_samples = np.random.default_rng(2026), 1 / icc - 1, 0, 1_000
+    for _ in range(n_samples):
+        of_cluster = draw.choice(sizes, n_clusters)
+        rates = draw.beta(rate * spread, (1 - rate) * spread, n_clusters).repeat(of_cluster)
+        owners = np.arange(n_clusters).repeat(of_cluster)
+        found = clustered_rate(draw.binomial(1, rates).tolist(), owners.tolist())
+        held += found.interval.contains(rate)
+    add_row("clustered_rate, coverage", clusters=name, holds=f"{100 * held / n_samples:.1f} %")
+    assert held / n_samples >= 0.95 - 0.015
 
 
 @given(TASK, st.data())

@@ -280,7 +280,7 @@ def test_a_95_percent_interval_holds_the_truth_95_times_in_100(name: str, add_ro
     coverage = sum(found) / len(found)
     add_row("coverage of 95 % intervals", interval=name, holds=f"{100 * coverage:.1f} %")
     assert len(found) >= 0.99 * N_SAMPLES
-    assert coverage == pytest.approx(0.95, abs=TOLERANCE)
+    assert 0.95 - TOLERANCE <= coverage <= 0.97
     shown = dict(table(section(page("statistics.md"), "How well the intervals hold")))
     assert float(shown[name].removesuffix(" %")) == pytest.approx(100 * coverage, abs=0.25)
 

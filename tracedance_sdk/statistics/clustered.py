@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
+from typing import Final
 
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.statistics.checking import (
@@ -24,14 +25,18 @@ from tracedance_sdk.statistics.quantiles import (
     two_sided_student,
 )
 
+_PRIOR: Final = 0.4
+_TINY: Final = 1e-12
+
 
 def mean_interval(
     values: Sequence[float], clusters: Sequence[Hashable] | None = None, *, level: float = 0.95
 ) -> Estimate:
     """Return a mean with Student's interval, robust against clusters when they are given.
 
-    ``mean ± t(G - 1) sqrt(G / (G - 1) sum_g (sum_{i in g} (y_i - mean))^2) / n`` with G clusters;
-    without clusters each value is its own, which is the ordinary t interval.
+    ``mean ± t(d) sqrt(sum_g (sum_{i in g} (y_i - mean))^2 / (1 - n_g / n)) / n`` with clusters of
+    n_g values. The degrees of freedom d are G - 1 for G clusters of one size and fewer where a few
+    clusters hold most values. Without clusters this is the ordinary t interval.
 
     Args:
         values: Any unit, in any order.
@@ -46,16 +51,17 @@ def mean_interval(
         InvalidOption: Lengths that differ, a value that is no finite number, or a wrong level.
         NotEnoughData: Fewer than two clusters.
 
-    Source: Liang and Zeger, Biometrika 73 (1986), 13-22, with the factor G / (G - 1).
+    Source: Bell and McCaffrey, Survey Methodology 28 (2002), 169-181 (their "bias reduced
+    linearization", or CR2, with Satterthwaite's degrees of freedom for independent values).
 
     Example:
         >>> round(mean_interval([1, 2, 3]).interval.high, 2)
         4.48
     """
     check_share(level, "level")
-    mean, error, n_clusters = mean_and_error(finite(values), clusters)
-    half = student_quantile(level, n_clusters - 1) * error
-    return Estimate(mean, Interval(mean - half, mean + half, level), n_clusters)
+    checked = finite(values)
+    mean, _, n_clusters = mean_and_error(checked, clusters)
+    return Estimate(mean, _mean_interval(checked, clusters, mean, level), n_clusters)
 
 
 def macro_mean(
@@ -87,10 +93,13 @@ def clustered_rate(
 ) -> Estimate:
     """Return a rate of clustered outcomes with an interval that stays within [0, 1].
 
-    Wilson's interval at the effective sample size: ``n`` divided by the design effect, which is
-    the cluster-robust variance over ``p (1 - p) / n`` and is taken to be at least 1; times
-    ``(z / t(G - 1))^2`` for G clusters. Where all outcomes are the same the design effect is
-    not known, and each cluster counts as one observation.
+    Wilson's interval at the effective sample size: ``n`` divided by the design effect, times
+    ``(z / t(df))^2``. The design effect is the jackknife variance over clusters by
+    ``p (1 - p) / n``, at least 1, and drawn towards that of clusters of one outcome each, as far
+    as 0.4 clusters among ``4 p (1 - p) G`` would: few clusters, or few passes, tell little of
+    it. ``df`` is at most ``G - 1`` and smaller where few clusters make most of the variance.
+    Clusters of unequal size count as ``G = n^2 / sum_g m_g^2``. Where all outcomes are the same,
+    each cluster counts as one observation.
 
     Args:
         outcomes: 0 or 1 (or False, True), or shares in between.
@@ -105,7 +114,8 @@ def clustered_rate(
         NotEnoughData: Fewer than two clusters.
 
     Source: Korn and Graubard, Survey Methodology 24 (1998), 193-201, with Wilson's interval in
-    place of Clopper and Pearson's.
+    place of Clopper and Pearson's; degrees of freedom by moments as in Satterthwaite, Biometrics
+    Bulletin 2 (1946), 110-114. The 0.4 was chosen by simulation.
 
     Example:
         >>> passed = [1, 1, 1, 1, 0, 0, 0, 0]
@@ -115,31 +125,66 @@ def clustered_rate(
         (0.06, 0.94)
     """
     values = shares(outcomes)
-    mean, error, n_clusters = mean_and_error(values, clusters)
-    interval = bounded_interval(mean, error, n_clusters, most=len(values), level=level)
-    return Estimate(mean, interval, n_clusters)
+    check_same_length(values, clusters, what="values and clusters")
+    groups = _grouped(values, clusters)
+    check_enough(len(groups), 2, what="clusters")
+    mean = values[0] if min(values) == max(values) else math.fsum(values) / len(values)
+    interval = bounded_interval(
+        mean,
+        [math.fsum(value - mean for value in of) / len(values) for of in groups],
+        [len(of) / len(values) for of in groups],
+        n=len(values),
+        level=level,
+    )
+    return Estimate(mean, interval, len(groups))
 
 
 def bounded_interval(
-    mean: float, error: float, n_clusters: int, *, most: float, level: float
+    mean: float, deviations: Sequence[float], weights: Sequence[float], *, n: float, level: float
 ) -> Interval:
-    """Return the interval within [0, 1] of a mean of values in [0, 1].
+    """Return the interval within [0, 1] of a mean of clustered values in [0, 1].
 
     Args:
         mean: In [0, 1].
-        error: Its standard error.
-        n_clusters: At least 2.
-        most: Upper bound of the effective number of observations.
+        deviations: What each of at least two clusters adds to the mean beyond its weight's share;
+            they sum to 0.
+        weights: Share of each cluster in the mean; they sum to 1.
+        n: How many observations the mean is worth at most.
         level: Confidence level in (0, 1).
     """
     check_share(level, "level")
-    spread = mean * (1 - mean)
-    most = max(most, n_clusters)
-    effective = float(n_clusters)
+    n_clusters, spread = len(weights), mean * (1 - mean)
+    alike = 1 / math.fsum(weight**2 for weight in weights)
+    n = max(n, alike)
+    shrunk = (n_clusters - 1) / n_clusters
+    squares = [(d * shrunk / (1 - w)) ** 2 for d, w in zip(deviations, weights, strict=True)]
+    total = math.fsum(squares)
+    effective, most_df = alike, max(1.0, alike - 1)
     if spread > 0:
-        effective = min(most, spread / error**2) if error > 0 else most
-    z, t = normal_quantile(level), student_quantile(level, n_clusters - 1)
+        effect = max(1.0, n * total / shrunk / spread)
+        known = 4 * spread * alike
+        effect = (known * effect + _PRIOR * max(effect, n / alike)) / (known + _PRIOR)
+        effective = n / effect
+    z, t = normal_quantile(level), _student(level, min(most_df, _freedom(squares, total)))
     return score_interval(mean, effective * (z / t) ** 2, z, level)
+
+
+def _freedom(squares: Sequence[float], total: float) -> float:
+    """Return the degrees of freedom of a sum of squares, from how unlike they are."""
+    if total == 0:
+        return math.inf
+    unlike = math.fsum((square / total) ** 2 for square in squares) - 1 / len(squares)
+    return max(1.0, 2 / unlike) if unlike > _TINY else math.inf
+
+
+def _student(level: float, df: float) -> float:
+    """Return Student's quantile, between whole degrees of freedom by their reciprocals."""
+    whole = math.floor(df)
+    below = student_quantile(level, whole)
+    if whole == df:
+        return below
+    part = (1 / whole - 1 / df) * whole * (whole + 1)
+    return below + part * (student_quantile(level, whole + 1) - below)
 
 
 def design_effect(outcomes: Sequence[float], clusters: Sequence[Hashable]) -> float:
@@ -176,7 +221,8 @@ def paired_difference(
     Args:
         old: One value for each subject.
         new: The same subjects' values, in the same order.
-        clusters: For each pair what it belongs to; the interval is then cluster-robust.
+        clusters: For each pair what it belongs to; the interval is then that of `mean_interval`,
+            the test that of the cluster-robust error with G - 1 degrees of freedom for G clusters.
         level: Confidence level in (0, 1).
 
     Returns:
@@ -196,11 +242,39 @@ def paired_difference(
     check_same_length(old, new, what="old and new")
     check_share(level, "level")
     pairs = zip(finite(old, "old value"), finite(new, "new value"), strict=True)
-    mean, error, n_clusters = mean_and_error([b - a for a, b in pairs], clusters)
-    half = student_quantile(level, n_clusters - 1) * error
+    changes = [b - a for a, b in pairs]
+    mean, error, n_clusters = mean_and_error(changes, clusters)
     t = mean / error if error else math.inf if mean else 0.0
     p_value = two_sided_student(t, n_clusters - 1)
-    return Difference(mean, Interval(mean - half, mean + half, level), p_value, n_clusters)
+    interval = _mean_interval(changes, clusters, mean, level)
+    return Difference(mean, interval, p_value, n_clusters)
+
+
+def _mean_interval(
+    values: list[float], clusters: Sequence[Hashable] | None, mean: float, level: float
+) -> Interval:
+    """Return the interval around the mean of values in two clusters or more."""
+    groups = _grouped(values, range(len(values)) if clusters is None else clusters)
+    if min(values) == max(values):
+        return Interval(mean, mean, level)
+    n = len(values)
+    weights = [1 / (1 - len(of) / n) for of in groups]
+    sums = [math.fsum(value - mean for value in of) for of in groups]
+    squares = math.fsum(w * one**2 for w, one in zip(weights, sums, strict=True))
+    # Of independent values the sums have the covariances n_g - n_g^2 / n and -n_g n_h / n.
+    shared = [w * len(of) ** 2 / n for w, of in zip(weights, groups, strict=True)]
+    spread = math.fsum(len(of) ** 2 for of in groups) + math.fsum(shared) ** 2
+    spread -= math.fsum(one**2 for one in shared)
+    half = _quantile_between(level, n**2 / spread) * math.sqrt(squares) / n
+    return Interval(mean - half, mean + half, level)
+
+
+def _quantile_between(level: float, df: float) -> float:
+    """Return Student's quantile; between whole degrees of freedom it is linear in their inverse."""
+    below = max(1, math.floor(df + 1e-9))
+    low, high = student_quantile(level, below), student_quantile(level, below + 1)
+    share = max(0.0, 1 / below - 1 / max(df, 1.0)) * below * (below + 1)
+    return low + share * (high - low)
 
 
 def mean_and_error(

@@ -10,6 +10,7 @@ from tracedance_sdk.statistics.checking import check_counts, check_share
 from tracedance_sdk.statistics.intervals import Interval
 from tracedance_sdk.statistics.paired_rates import changes, paired_score, root_between
 from tracedance_sdk.statistics.quantiles import normal_quantile, upper_normal
+from tracedance_sdk.statistics.restricted import restricted_variance
 
 
 class NonInferiority(NamedTuple):
@@ -105,27 +106,8 @@ def _tested(
 
 
 def _score(x1: int, n1: int, x2: int, n2: int, difference: float) -> float:
-    rate1, rate2 = _likely_rates(x1, n1, x2, n2, difference)
-    total = n1 + n2
     above = x2 / n2 - x1 / n1 - difference
-    variance = (rate2 * (1 - rate2) / n2 + rate1 * (1 - rate1) / n1) * total / (total - 1)
+    variance = restricted_variance((x1, n1, x2, n2), difference)
     if variance <= 1e-15:
         return 0.0 if abs(above) < 1e-12 else math.copysign(math.inf, above)
     return above / math.sqrt(variance)
-
-
-def _likely_rates(x1: int, n1: int, x2: int, n2: int, difference: float) -> tuple[float, float]:
-    """Return the most likely rates with ``rate2 - rate1 = difference``: the cubic's root."""
-    if abs(difference) >= 1:
-        return (0.0, 1.0) if difference > 0 else (1.0, 0.0)
-    total, d = n1 + n2, difference
-    c3 = float(total)
-    c2 = (n2 + 2 * n1) * d - total - x1 - x2
-    c1 = (n1 * d - total - 2 * x1) * d + x1 + x2
-    c0 = x1 * d * (1 - d)
-    third = c2 / (3 * c3)
-    q = third**3 - c1 * c2 / (6 * c3**2) + c0 / (2 * c3)
-    p = math.copysign(math.sqrt(max(0.0, third**2 - c1 / (3 * c3))), q)
-    angle = 0.0 if p == 0 else (math.pi + math.acos(min(1.0, max(-1.0, q / p**3)))) / 3
-    rate1 = min(max(2 * p * math.cos(angle) - third, 0.0, -d), 1.0, 1 - d)
-    return rate1, rate1 + d

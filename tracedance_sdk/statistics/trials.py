@@ -235,9 +235,9 @@ def _over_tasks(
 
 def _mean_over_tasks(values: Sequence[float], *, most: float, level: float) -> Estimate:
     mean = math.fsum(values) / len(values)
-    squares = math.fsum((value - mean) ** 2 for value in values)
-    error = math.sqrt(squares / (len(values) - 1) / len(values))
-    interval = bounded_interval(mean, error, len(values), most=most, level=level)
+    weight = 1 / len(values)
+    deviations = [(value - mean) * weight for value in values]
+    interval = bounded_interval(mean, deviations, [weight] * len(values), n=most, level=level)
     return Estimate(mean, interval, len(values))
 
 

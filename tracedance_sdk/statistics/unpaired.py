@@ -18,12 +18,13 @@ from tracedance_sdk.statistics.checking import (
 )
 from tracedance_sdk.statistics.extra import load
 from tracedance_sdk.statistics.intervals import Difference, Interval, Significance
-from tracedance_sdk.statistics.proportions import wilson_interval
+from tracedance_sdk.statistics.restricted import rate_bounds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _ROWS: Final = 2_000
+_ROUNDING: Final = 1e-12
 
 Values = Sequence[float]
 
@@ -70,11 +71,18 @@ def stratified_difference(
     """Return how much the runs of the same tasks differ, each task weighing the same.
 
     The tasks are fixed and their runs are the sample, so that what is found holds for these tasks
-    alone; `clustered_rate_difference` speaks of tasks like these. The mean over tasks of the
-    differences of their means; of passes and fails with an interval from Wilson's of each task,
-    ``d - sqrt(sum_s (p2 - l2)^2 + (u1 - p1)^2) / S`` and likewise above, of scores with Welch's t
-    interval. The p value counts how often so large a difference comes when runs are dealt anew
-    to old and new within each task; Fisher's exact test for passes and fails of one task.
+    alone; `clustered_rate_difference` speaks of tasks like these. The value is the mean over tasks
+    of the differences of their means. The p value counts how often so large a difference comes
+    when runs are dealt anew to old and new within each task; of passes and fails of one task it
+    is that of Fisher's exact test.
+
+    The interval of passes and fails holds all d with ``(value - d)^2 <= z^2 V(d)``, where ``V(d)``
+    is the sum over S tasks of ``N / (N - 1) [p1 (1 - p1) / n1 + p2 (1 - p2) / n2] / S^2``, p1 and
+    ``p2 = p1 + d`` the most likely rates of the task; at d = 0 that is the variance of dealing.
+    Where a task ran more often on one side, tasks that move apart would be taken for less unsure
+    than they are: interval and p value then keep to Welch's as well, whichever is the wider. The
+    interval leaves out 0 if and only if the p value is at most ``1 - level``; an end that would
+    contradict it is put at 0. The interval of scores is Welch's, without that promise.
 
     Args:
         old: For each task its runs' values: 0 and 1, or scores in any unit.
@@ -94,9 +102,9 @@ def stratified_difference(
             value that differs from the others of its task.
         MissingDependency: numpy or scipy is not installed.
 
-    Source: Zou and Donner, Statistics in Medicine 27 (2008), 1693-1702, for the sum of Wilson's
-    intervals; Satterthwaite, Biometrics Bulletin 2 (1946), 110-114; Edgington and Onghena,
-    Randomization Tests (2007), chapter 4.
+    Source: Miettinen and Nurminen, Statistics in Medicine 4 (1985), 213-226; Satterthwaite,
+    Biometrics Bulletin 2 (1946), 110-114; Edgington and Onghena, Randomization Tests (2007),
+    chapter 4.
 
     Example:
         >>> found = stratified_difference([[0, 0, 0, 1]], [[1, 1, 1, 1]])
@@ -114,28 +122,55 @@ def stratified_difference(
     is_binary = {value for values in (*first, *second) for value in values} <= {0.0, 1.0}
     changes = [_mean(b) - _mean(a) for a, b in zip(first, second, strict=True)]
     value = _mean(changes)
-    interval = (_summed_wilson if is_binary else _welch)(first, second, value, level)
     if is_binary and len(first) == 1:
         counts = [(round(sum(of)), len(of)) for of in (first[0], second[0])]
         p_value = fisher_exact(counts[0], counts[1]).p_value
     else:
         deal = _dealt_passes if is_binary else _dealt_scores
         p_value = _share_dealt(deal(first, second), value * len(first), seed, n_resamples)
+    if is_binary:
+        interval, p_value = _of_passes(first, second, value, level=level, p_value=p_value)
+    else:
+        interval = _welch(first, second, value, level)
     return Difference(value, interval, p_value, sum(map(len, (*first, *second))))
 
 
-def _summed_wilson(
-    old: list[list[float]], new: list[list[float]], value: float, level: float
-) -> Interval:
-    down = up = 0.0
-    for before, after in zip(old, new, strict=True):
-        p1, p2 = _mean(before), _mean(after)
-        first = wilson_interval(round(sum(before)), len(before), level=level)
-        second = wilson_interval(round(sum(after)), len(after), level=level)
-        down += (p2 - second.low) ** 2 + (first.high - p1) ** 2
-        up += (second.high - p2) ** 2 + (p1 - first.low) ** 2
-    low, high = value - math.sqrt(down) / len(old), value + math.sqrt(up) / len(old)
-    return Interval(low, high, level).within(-1, 1)
+def _of_passes(
+    old: list[list[float]], new: list[list[float]], value: float, *, level: float, p_value: float
+) -> tuple[Interval, float]:
+    """Return the interval and the p value, neither of which contradicts the other."""
+    least = 0.0
+    if len(old) > 1 and any(len(a) != len(b) for a, b in zip(old, new, strict=True)):
+        error, freedom = _free_error(old, new)
+        if error > 0:
+            student = load("scipy.stats").t
+            least = float(student.ppf((1 + level) / 2, freedom)) * error
+            p_value = max(p_value, 2 * float(student.sf(abs(value) / error, freedom)))
+    tables = Counter(
+        (round(sum(a)), len(a), round(sum(b)), len(b)) for a, b in zip(old, new, strict=True)
+    )
+    low, high = rate_bounds(tables, value, level=level, least=least)
+    if p_value > 1 - level + _ROUNDING:
+        low, high = min(low, 0.0), max(high, 0.0)
+    elif value > 0:
+        low = max(low, math.nextafter(0.0, 1.0))
+    else:
+        high = min(high, -math.nextafter(0.0, 1.0))
+    return Interval(low, high, level), p_value
+
+
+def _free_error(old: list[list[float]], new: list[list[float]]) -> tuple[float, float]:
+    """Return the standard error of a mean of differences, no rates alike, and its freedom."""
+    parts = []
+    for values in (*old, *new):
+        if len(values) > 1:
+            rate = _mean(values)
+            parts.append((rate * (1 - rate) / (len(values) - 1), len(values) - 1))
+    total = math.fsum(part for part, _ in parts)
+    if total == 0:
+        return 0.0, math.inf
+    freedom = total**2 / math.fsum(part**2 / df for part, df in parts)
+    return math.sqrt(total) / len(old), freedom
 
 
 def _welch(old: list[list[float]], new: list[list[float]], value: float, level: float) -> Interval:
