@@ -15,6 +15,9 @@ from tests.performance.measuring import Budget, Effort, Measured, compare, timed
 
 AT_ONCE = 32
 
+CONNECT_WITHIN = 120.0
+"""Seconds; a loaded machine takes longer than the SDK's own 5."""
+
 SERVER = """
 import asyncio, json, sys
 
@@ -69,7 +72,7 @@ def model_call(effort: Effort) -> Measured | str:
         rounds = iter(range(10**9))
 
         async def theirs() -> None:
-            client = openai.AsyncOpenAI(base_url=url, api_key="none")
+            client = openai.AsyncOpenAI(base_url=url, api_key="none", timeout=CONNECT_WITHIN)
             places = asyncio.Semaphore(AT_ONCE)
 
             async def one() -> None:
@@ -87,11 +90,14 @@ def model_call(effort: Effort) -> Measured | str:
                 assert reply.missing is None, reply.missing
             await asker.close()
 
-        return compare(
-            timed(lambda: asyncio.run(ours()), 1),
-            timed(lambda: asyncio.run(theirs()), 1),
-            rounds=max(5, effort.process_rounds),
-        )
+        try:
+            return compare(
+                timed(lambda: asyncio.run(ours()), 1),
+                timed(lambda: asyncio.run(theirs()), 1),
+                rounds=max(5, effort.process_rounds),
+            )
+        except openai.APIConnectionError as error:
+            return f"the machine is too busy to measure: {type(error).__name__}"
 
 
 @contextmanager
