@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tracedance_sdk.errors import InvalidOption, NotEnoughData
 from tracedance_sdk.statistics.checking import (
@@ -23,6 +24,10 @@ from tracedance_sdk.statistics.intervals import (
 )
 from tracedance_sdk.statistics.proportions import pass_rate, wilson_interval
 from tracedance_sdk.statistics.quantiles import student_quantile
+from tracedance_sdk.statistics.rare_categories import kappa_and_variance, score_ends
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Weights = Literal["linear", "quadratic"]
 """How disagreements of ordered categories count: by their distance, or by its square."""
@@ -200,10 +205,12 @@ def cohen_kappa(
         level: Confidence level in (0, 1).
 
     Returns:
-        At most 1; 0 is chance. The interval is ``tanh(atanh(kappa) ± t(n - 1) s / (1 - kappa^2))``
-        with the asymptotic standard error s; the plain ``kappa ± z s`` is too narrow, and most at
-        high agreement. Where the items leave no such error, as when the raters agree on all, it
-        is Wilson's interval of p_o put through the formula.
+        At most 1; 0 is chance. The interval is the wider, at each end, of two:
+        ``tanh(atanh(kappa) ± t(n - 1) s / (1 - kappa^2))`` with the asymptotic standard error s,
+        and all kappas that lie within t(n - 1) of *their own* standard errors of the one found.
+        The first alone is far too narrow where one category is rare. Where the items leave no s,
+        as when the raters agree on all, its place is taken by Wilson's interval of p_o put
+        through the formula.
 
     Raises:
         InvalidOption: The lengths differ, a category is not among the labels, or wrong options.
@@ -256,20 +263,39 @@ def _kappa_of(counts: list[list[int]], weights: Weights | None, level: float) ->
             "both raters gave every item the same category; kappa is then not defined"
         )
     numpy, inter_rater = load("numpy"), load("statsmodels.stats.inter_rater")
+    table = numpy.array(counts)
     with numpy.errstate(invalid="ignore", divide="ignore"):
-        found = inter_rater.cohens_kappa(numpy.array(counts), wt=weights)
+        found = inter_rater.cohens_kappa(table, wt=weights)
     value, error = float(found.kappa), float(found.std_kappa)
+    quantile = student_quantile(level, n - 1) if n > 1 else math.inf
     if error > 1e-12 and abs(value) < 1:
-        interval = fisher_interval(
-            value, error / (1 - value**2), quantile=student_quantile(level, n - 1), level=level
+        low, high, _ = fisher_interval(
+            value, error / (1 - value**2), quantile=quantile, level=level
         )
     else:
         same = sum(counts[index][index] for index in range(len(counts)))
         expected = sum(a * b for a, b in zip(rows, columns, strict=True)) / n**2
         observed = wilson_interval(same, n, level=level)
         ends = [(end - expected) / (1 - expected) for end in (observed.low, observed.high)]
-        interval = Interval(min(*ends, value), max(*ends, value), level).within(-1, 1)
+        low, high = min(*ends, value), max(*ends, value)
+    tried = (-1.0, 1.0)
+    if n > 1:
+        similar = _similarity(len(counts), weights)
+        tried = score_ends(
+            table, lambda shares: kappa_and_variance(shares, similar), quantile=quantile
+        )
+    interval = Interval(min(low, tried[0]), max(high, tried[1]), level).within(-1, 1)
     return Estimate(value, interval, n)
+
+
+def _similarity(n_labels: int, weights: Weights | None) -> NDArray[Any]:
+    """Return 1 for the same category and less, down to 0, for those further away."""
+    numpy = load("numpy")
+    if weights is None:
+        return numpy.eye(n_labels)  # type: ignore[no-any-return]
+    places = numpy.arange(n_labels) / max(n_labels - 1, 1)
+    distance = abs(places[:, None] - places[None, :])
+    return 1 - distance ** (2 if weights == "quadratic" else 1)  # type: ignore[no-any-return]
 
 
 def _sorted_labels(labels: set[Hashable]) -> list[Hashable]:
