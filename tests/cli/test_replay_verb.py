@@ -256,6 +256,20 @@ def test_a_folder_without_tests_is_one_line(
     assert "holds no rebuilt tests" in capsys.readouterr().err
 
 
+def test_what_is_wrong_with_a_test_is_never_the_agents_fault(
+    suite: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = suite / "t0.yaml"
+    good = file.read_text()
+    file.write_text(good.replace("opening:", "openning:"))
+    assert replay(suite, "careful", *GRADED)[0] == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "t0.yaml: unknown field 'openning'; did you mean 'opening'? @ $.openning" in line
+    file.write_text(good.replace("order: W-1001", "order: 7", 1))
+    assert replay(suite, "careful", *GRADED)[0] == 0
+    assert "warning: t0: the arguments do not fit the schema" in capsys.readouterr().err
+
+
 SLOW = """
 import sys, time
 

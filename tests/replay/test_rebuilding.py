@@ -12,7 +12,7 @@ from tests.replay.conversations import Failed, trace_of
 from tests.support.shared_data import shared_data
 from tracedance_sdk.errors import InvalidOption, InvalidTest, UnreadableFile, UnsupportedVersion
 from tracedance_sdk.formats import collect_paths
-from tracedance_sdk.replay.rebuilding import Suite, rebuild, save_tests
+from tracedance_sdk.replay.rebuilding import Suite, odd_recordings, rebuild, save_tests
 from tracedance_sdk.replay.rebuilt_test import (
     Fact,
     Person,
@@ -202,6 +202,64 @@ def test_unknown_fields_are_kept() -> None:
     assert "reviewed_by: ann" in written_test(parse_test(text.encode()))
 
 
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("openning: Hi", "'openning'; did you mean 'opening'? @ $.openning"),
+        ("people: [{gaol: Hi}]", "'gaol'; did you mean 'goal'? @ $.people[0].gaol"),
+        ("people: [{knows: [{id: a, value: b, abuot: c}]}]", "@ $.people[0].knows[0].abuot"),
+        ("recordings: [{name: a, arguments: {}, anwser: {}}]", "did you mean 'answer'?"),
+        (
+            "recordings: [{name: a, arguments: {}, answer: {contnet: 1}}]",
+            "did you mean 'content'? @ $.recordings[0].answer.contnet",
+        ),
+        ("tools: [{name: a, efect: read}]", "did you mean 'effect'? @ $.tools[0].efect"),
+        ("borrow: {exclude_group: [g]}", "@ $.borrow.exclude_group"),
+    ],
+)
+def test_a_misspelt_field_is_said_and_not_kept(line: str, says: str) -> None:
+    with pytest.raises(InvalidTest) as caught:
+        parse_test(f"{GOOD}{line}\n".encode(), where="a.yaml")
+    assert says in str(caught.value)
+
+
+def test_fields_that_only_look_a_little_alike_are_kept() -> None:
+    text = f"{GOOD}opening: Hi\nopenings: 2\npeople: [{{mood: calm, tags: [a]}}]\n"
+    kept = parse_test(text.encode())
+    assert kept.model_extra == {"openings": 2}
+    assert kept.people[0].model_extra == {"mood": "calm", "tags": ["a"]}
+
+
+def test_all_files_that_cannot_be_run_are_named_at_once(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(GOOD)
+    (tmp_path / "b.yaml").write_text(GOOD.replace("id: a", "id: ../b") + "opening: Hi\n")
+    (tmp_path / "c.yaml").write_text(GOOD.replace("id: a", "id: c") + "opening: Hi\n")
+    (tmp_path / "d.yaml").write_text(GOOD + "openning: Hi\n")
+    with pytest.raises(InvalidTest) as caught:
+        Suite.load(tmp_path)
+    told = str(caught.value)
+    assert told.startswith("3 files are no tests: ")
+    assert "a.yaml: nobody opens the conversation: 'opening' is empty @ $.opening" in told
+    assert "'../b' is no plain name" in told
+    assert "did you mean 'opening'?" in told
+    assert "c.yaml" not in told
+
+
+def test_recordings_that_their_schema_refuses_are_odd() -> None:
+    tool = "{name: look, parameters: {properties: {order: {type: string}}}}"
+    calls = (
+        "{name: look, arguments: {order: 1}, answer: {ok: false}}",
+        "{name: look, arguments: {order: 2}, answer: {ok: true, content: x}}",
+        "{name: other, arguments: {order: 3}}",
+    )
+    test = parse_test(f"{GOOD}tools: [{tool}]\nrecordings: [{', '.join(calls)}]\n".encode())
+    (problem,) = odd_recordings(test)
+    assert problem.what == (
+        "the arguments do not fit the schema of 'look': 2 is not of type 'string'"
+    )
+    assert problem.path == "$.recordings[1].arguments.order"
+
+
 GOOD = "format: tracedance.rebuilt_test\nversion: 1\nid: a\nsource: {trace_id: t, group: g}\n"
 
 
@@ -219,7 +277,7 @@ GOOD = "format: tracedance.rebuilt_test\nversion: 1\nid: a\nsource: {trace_id: t
         pytest.param(
             GOOD + "recordings: [{name: a, arguments: {}, answer: {ok: maybe}}]\n",
             InvalidTest,
-            "ok",
+            "$.recordings[0].answer.ok",
             id="answer",
         ),
         pytest.param(GOOD + "x: !!python/object:os.system {}\n", InvalidTest, "tag", id="code"),

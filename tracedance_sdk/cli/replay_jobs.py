@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from tracedance_sdk.cli.complaints import complain
 from tracedance_sdk.cli.model_options import ModelOptions, OpenedModel, opened_models
 from tracedance_sdk.cli.model_spending import spent, versions
 from tracedance_sdk.errors import InvalidOption
@@ -47,10 +48,12 @@ from tracedance_sdk.replay import (
     customer_named,
     function_named,
     n_resting_on_simulated,
+    odd_recordings,
     rows_of_runs,
     run_all,
 )
 
+_MOST_WARNINGS: Final = 5
 RECORDED: Final = "recorded"
 """The agent that makes each test's own recorded calls."""
 
@@ -109,6 +112,7 @@ def run_replay(plan: ReplayPlan) -> Replayed:
     check_writable(plan.out)
     suite = Suite.load(plan.folder)
     chosen = _chosen(suite, plan.tests)
+    _warn_of_odd(chosen)
     models = _Models(plan)
     players = _players(plan, chosen, models)
     settings = SuiteSettings(
@@ -164,6 +168,15 @@ def _chosen(suite: Suite, names: tuple[str, ...]) -> Suite:
     if not names:
         return suite
     return suite.only(dict.fromkeys(names))
+
+
+def _warn_of_odd(suite: Suite) -> None:
+    """Say which recordings do not fit the tools of their own test: they may answer no call."""
+    odd = [(test.id, problem) for test in suite.tests for problem in odd_recordings(test)]
+    for identity, problem in odd[:_MOST_WARNINGS]:
+        complain(f"warning: {identity}: {problem}")
+    if len(odd) > _MOST_WARNINGS:
+        complain(f"warning: {len(odd) - _MOST_WARNINGS:,} more recordings do not fit their schema")
 
 
 class _Models:

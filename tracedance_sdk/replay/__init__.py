@@ -109,7 +109,15 @@ if TYPE_CHECKING:
         customer_named,
         persona_of,
     )
-    from tracedance_sdk.replay.rebuilding import EFFECTS, Rebuilt, Suite, rebuild, save_tests
+    from tracedance_sdk.replay.rebuilding import (
+        EFFECTS,
+        Rebuilt,
+        Suite,
+        faults_of,
+        odd_recordings,
+        rebuild,
+        save_tests,
+    )
     from tracedance_sdk.replay.rebuilt_test import (
         Fact,
         Person,
@@ -247,12 +255,14 @@ __all__ = [
     "customer_named",
     "decision_points",
     "effects_of_traces",
+    "faults_of",
     "function_named",
     "instance_point",
     "is_instance_file",
     "judged_pairs",
     "measure_faithfulness",
     "n_resting_on_simulated",
+    "odd_recordings",
     "offered_tools",
     "open_session",
     "parse_test",
@@ -379,7 +389,15 @@ __getattr__, __dir__ = lazy_face(
             "customer_named",
             "persona_of",
         ),
-        "rebuilding": ("EFFECTS", "Rebuilt", "Suite", "rebuild", "save_tests"),
+        "rebuilding": (
+            "EFFECTS",
+            "Rebuilt",
+            "Suite",
+            "faults_of",
+            "odd_recordings",
+            "rebuild",
+            "save_tests",
+        ),
         "rebuilt_test": (
             "Fact",
             "Person",

@@ -60,13 +60,14 @@ def bad_arguments(trace: Trace, turn: Turn) -> list[dict[str, Json]]:
     schemas = {tool.name: tool.parameters for tool in trace.tools}
     found: list[dict[str, Json]] = []
     for call in turn.calls[: _MOST_CALLS * 10]:
-        problem = _problem(schemas.get(call.name), call.arguments)
+        problem = argument_problem(schemas.get(call.name), call.arguments)
         if problem is not None:
             found.append({"name": call.name, "problem": problem})
     return found[:_MOST_CALLS]
 
 
-def _problem(schema: Json, arguments: Json) -> str | None:
+def argument_problem(schema: Json, arguments: Json) -> str | None:
+    """Return the first problem of some arguments as ``what @ $.path``; see `bad_arguments`."""
     if not isinstance(schema, dict):
         return None
     try:

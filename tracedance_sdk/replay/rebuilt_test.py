@@ -8,6 +8,7 @@ is swapped. Fields that this release does not know are kept.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal
@@ -15,6 +16,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tracedance_sdk.errors import InvalidTest, Problem, TraceDanceError, UnsupportedVersion
+from tracedance_sdk.replay.misspelt_fields import misspelt_fields
 from tracedance_sdk.trace import (
     Effect,
     Json,
@@ -191,7 +193,8 @@ def read_test(path: str | os.PathLike[str]) -> RebuiltTest:
 
     Raises:
         UnreadableFile: Missing, a folder, or not permitted.
-        InvalidTest: Not a test; `problems` lists what is wrong and where.
+        InvalidTest: Not a test, or one with a field that is probably misspelt; `problems` lists
+            what is wrong and where.
         UnsupportedVersion: Written by a newer release.
     """
     return parse_test(read_bytes(path), where=os.fspath(path))
@@ -210,18 +213,41 @@ def parse_test(data: bytes, *, where: str = "test") -> RebuiltTest:
         raise InvalidTest(f"{where}: 'version' is {version!r}, not a number from 1")
     if version > VERSION:
         raise UnsupportedVersion(f"{where}: version {version}; this release reads {VERSION}")
+    problems = list(misspelt_fields(document, RebuiltTest))
+    test: RebuiltTest | None = None
     try:
         test = RebuiltTest.model_validate(document)
-        for call in test.recordings:
-            _ = call.result
     except ValidationError as error:
-        problems = [
-            Problem(item["msg"], path_text(item["loc"]))
-            for item in error.errors(include_url=False, include_context=False)
-        ]
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise InvalidTest(f"{where}: {problems[0]}{more}", problems=problems) from error
+        problems += _problems(error)
+    for number, call in enumerate(test.recordings if test is not None else ()):
+        place = ("recordings", number, "answer")
+        problems += misspelt_fields(call.answer, Result, at=place)
+        try:
+            _ = call.result
+        except ValidationError as error:
+            problems += _problems(error, at=place)
+    if test is None or problems:
+        raise invalid_test(where, problems)
     return test
+
+
+def invalid_test(where: str, problems: Sequence[Problem]) -> InvalidTest:
+    """Return the error of a test with problems, in one line.
+
+    Args:
+        where: The file.
+        problems: At least one.
+    """
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return InvalidTest(f"{where}: {problems[0]}{more}", problems=problems)
+
+
+def _problems(error: ValidationError, *, at: tuple[int | str, ...] = ()) -> list[Problem]:
+    """Return what a model found, each with its place from the root of the file."""
+    return [
+        Problem(item["msg"], path_text((*at, *item["loc"])))
+        for item in error.errors(include_url=False, include_context=False)
+    ]
 
 
 def files_of_tests(folder: str | os.PathLike[str]) -> list[Path]:

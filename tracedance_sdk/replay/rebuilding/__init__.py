@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tracedance_sdk.replay.rebuilding.effects import EFFECTS, EffectFrom, ToolWithEffect, tools_of
+from tracedance_sdk.replay.rebuilding.faults import faults_of, odd_recordings
 from tracedance_sdk.replay.rebuilding.making import LeftOut, Rebuilt, rebuild
 from tracedance_sdk.replay.rebuilding.suite import Suite, save_tests
 
@@ -13,6 +14,8 @@ __all__ = [
     "Rebuilt",
     "Suite",
     "ToolWithEffect",
+    "faults_of",
+    "odd_recordings",
     "rebuild",
     "save_tests",
     "tools_of",

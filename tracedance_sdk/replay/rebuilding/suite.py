@@ -12,10 +12,12 @@ from typing import Final
 from tracedance_sdk.errors import InvalidOption, InvalidTest, UnreadableFile
 from tracedance_sdk.replay.answers import CandidateOrder, Ladder, PureTool, Simulator
 from tracedance_sdk.replay.derivation import RuleBook
+from tracedance_sdk.replay.rebuilding.faults import faults_of
 from tracedance_sdk.replay.rebuilt_test import (
     SUFFIX,
     RebuiltTest,
     files_of_tests,
+    invalid_test,
     read_test,
     written_test,
 )
@@ -33,6 +35,8 @@ from tracedance_sdk.replay.recordings import (
 from tracedance_sdk.trace import Effect, call_key
 
 _MOST_FILES: Final = 100_000
+_MOST_BAD: Final = 50
+"""Bad files that are named."""
 
 
 class Suite:
@@ -62,7 +66,8 @@ class Suite:
 
         Raises:
             UnreadableFile: No such folder, or a file in it that is not permitted.
-            InvalidTest: A file that is no test, or no tests at all.
+            InvalidTest: Files that are no tests, or that cannot be run (see `faults_of`), all of
+                them named; or no tests at all.
             InvalidOption: Two tests have one id.
             UnsupportedVersion: Written by a newer release.
         """
@@ -74,7 +79,7 @@ class Suite:
             raise InvalidTest(f"{os.fspath(folder)!r} holds no rebuilt tests (*{SUFFIX})")
         if len(files) > _MOST_FILES:
             raise InvalidTest(f"{os.fspath(folder)!r} holds {len(files):,} files")
-        return cls(map(read_test, files))
+        return cls(_read(files))
 
     def only(self, identities: Iterable[str]) -> Suite:
         """Return the suite with only these tests to run; all others still lend their recordings.
@@ -206,6 +211,32 @@ def save_tests(tests: Iterable[RebuiltTest], folder: str | os.PathLike[str]) -> 
     except OSError as error:
         raise UnreadableFile(f"{os.fspath(folder)!r} cannot be written: {error}") from error
     return [path for path, _ in made]
+
+
+def _read(files: Sequence[Path]) -> list[RebuiltTest]:
+    """Read tests that are to be run.
+
+    Raises:
+        InvalidTest: Some are none, or cannot be run; all of them are named.
+    """
+    tests: list[RebuiltTest] = []
+    bad: list[InvalidTest] = []
+    for file in files:
+        try:
+            test = read_test(file)
+            if faults := list(faults_of(test)):
+                raise invalid_test(os.fspath(file), faults)
+            tests.append(test)
+        except InvalidTest as error:
+            bad.append(error)
+    if len(bad) == 1:
+        raise bad[0]
+    if bad:
+        shown = "; ".join(map(str, bad[:_MOST_BAD]))
+        left = f"; and {len(bad) - _MOST_BAD:,} more" if len(bad) > _MOST_BAD else ""
+        problems = [problem for error in bad for problem in error.problems]
+        raise InvalidTest(f"{len(bad):,} files are no tests: {shown}{left}", problems=problems)
+    return tests
 
 
 _HARM: Final[tuple[Effect, ...]] = ("pure", "read", "terminal", "unknown", "write")

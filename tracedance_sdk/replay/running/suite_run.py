@@ -19,8 +19,8 @@ from tracedance_sdk.grading import ResultRow, Subject, Verdict
 from tracedance_sdk.llm import Asker
 from tracedance_sdk.replay.answers import CandidateOrder, Ladder, PureTool, Simulator
 from tracedance_sdk.replay.people import Customer
-from tracedance_sdk.replay.rebuilding import Suite
-from tracedance_sdk.replay.rebuilt_test import Person, RebuiltTest
+from tracedance_sdk.replay.rebuilding import Suite, faults_of
+from tracedance_sdk.replay.rebuilt_test import Person, RebuiltTest, invalid_test
 from tracedance_sdk.replay.running.agents import AgentUnderTest
 from tracedance_sdk.replay.running.limits import RunLimits
 from tracedance_sdk.replay.running.one_run import run_test
@@ -101,12 +101,15 @@ async def run_suite(
 
     Raises:
         InvalidOption: Settings that cannot be kept, or a tool to be run that is not pure.
+        InvalidTest: A test that cannot be run; see `faults_of`.
     """
     how = settings or SuiteSettings()
     if how.trials < 1 or how.concurrency < 1 or how.retries < 0:
         raise InvalidOption("trials and concurrency begin at 1, retries at 0")
     how.limits.checked()
     for test in suite.tests:
+        if faults := list(faults_of(test)):
+            raise invalid_test(test.id, faults)
         _ladder(suite, test, players, how)
     jobs = iter([(test, trial) for test in suite.tests for trial in range(how.trials)])
     waiting: set[asyncio.Task[JudgedRun | NotRun]] = set()
