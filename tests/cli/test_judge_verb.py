@@ -245,8 +245,9 @@ def test_a_judge_that_gives_no_score_is_missing_and_decides_nothing(
     assert [own(row)["n_missing"] for row in judged_rows(places / "out")] == [1, 1]
     # Each unusable reply was asked for once more.
     assert len(server.requests) == 2 + 4
-    assert re.search(r"bad#\S+ +2 +- +- +2 of 2", done.out)
-    assert "scores missing: unparsable 2" in done.out
+    assert re.search(r"^judge B: openai:bad@\S+#[0-9a-f]{12}$", done.out, re.MULTILINE)
+    assert re.search(r"^B +2 +- +- +2 of 2$", done.out, re.MULTILINE)
+    assert "scores missing, judge B: unparsable 2; the first says: the reply is not" in done.out
     files = [path.read_bytes() for path in places.rglob("*") if path.is_file()]
     assert not [data for data in files if PLANTED.encode() in data]
     assert PLANTED not in done.out + done.err
@@ -261,7 +262,71 @@ def test_judges_have_one_budget(places: Path, tracedance: Tracedance) -> None:
         )  # fmt: skip
     assert done.code == 3
     assert len(server.requests) == 3
-    assert "scores missing: not_asked 1" in done.out
+    assert "not_asked 1; it says: the limit of 3 calls was reached" in done.out
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ((), ["scores missing: error 2; the first says: "]),
+        (
+            ("--max-calls", "1", "--concurrency", "1"),
+            [
+                "scores missing: error 1; it says: ",
+                "; then not_asked: the limit of 1 calls was reached",
+                "scores missing: not_asked 1; it says: the limit of 1 calls was reached",
+            ],
+        ),
+    ],
+    ids=["no limit", "a limit"],
+)
+def test_a_judge_that_fails_says_why(
+    options: tuple[str, ...], told: list[str], places: Path, tracedance: Tracedance
+) -> None:
+    broken = Answer({"error": {"message": "the disk is full"}}, status=500)
+    with scripted_models(lambda *_: broken) as server:
+        command = (
+            "judge", places / "traces", "--rubric", places / "kind.yaml", "--retries", "0",
+            "--model", server.name("openai"), "--out", places / "out", *options,
+        )  # fmt: skip
+        done = tracedance(*command)
+        document = json.loads(tracedance(*command, "--json").out)
+    assert done.code == 3
+    for text in [*told, "the disk is full"]:
+        assert text in done.out
+    first = document["summaries"][0]["unscored"][0]
+    assert (first["kind"], "the disk is full" in first["first"]) == ("error", True)
+
+
+def test_a_judge_that_cannot_be_reached_says_so(places: Path, tracedance: Tracedance) -> None:
+    done = tracedance(
+        "judge", places / "traces", "--rubric", places / "kind.yaml", "--retries", "0",
+        "--model", LOCAL, "--out", places / "out",
+    )  # fmt: skip
+    assert done.code == 3
+    assert re.search(r"scores missing: error 2; the first says: \S.{10}", done.out)
+
+
+@pytest.mark.parametrize(("width", "n_tables"), [(80, 1), (60, 2)])
+def test_no_name_is_cut_on_a_narrow_screen(
+    width: int, n_tables: int, places: Path, tracedance: Tracedance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    names = [f"a-model-with-quite-a-long-name-{mark}" for mark in ("one", "two")]
+    with scripted_models(judging(lambda _: 4)) as server:
+        sets = [take_turns(server, places, name) for name in names]
+        done = tracedance(
+            "judge", *sets, "--traces", places / "traces", "--rubric", places / "kind.yaml",
+            "--model", server.name("openai", "j1"), "--model", server.name("openai", "j2"),
+            "--out", places / "out", "--repeats", "2",
+        )  # fmt: skip
+    assert done.code == 0
+    together = "".join(done.out.split())
+    for number, name in enumerate(names, 1):
+        assert f"model{number}:{server.name('openai', name)}" in together
+        assert len(re.findall(rf"^of model {number} ", done.out, re.MULTILINE)) == n_tables
+    assert max(map(len, done.out.splitlines())) <= width
+    assert not re.search("…|\\.\\.\\.", done.out)
 
 
 def test_the_cost_of_all_judges_is_limited_and_told(places: Path, tracedance: Tracedance) -> None:

@@ -207,6 +207,19 @@ def test_a_limit_leaves_scores_missing_as_not_asked() -> None:
     assert len(server.requests) == 2
 
 
+def test_a_limit_before_the_second_try_does_not_hide_why_the_first_failed() -> None:
+    with scripted_models(lambda _, __: reply_with("openai", "hm")) as server:
+        model = chat_model(server.name("openai"), retries=0)
+        asker = Asker(model, limits=Limits(max_calls=1))
+        panel = Panel([RubricJudge(asker, TURN_RUBRIC, model_name=model.name)])
+        (found,) = run_panels([(panel, [item()])])
+    (score,) = found.judges[0].scores
+    assert (score.score, score.missing) == (None, "unparsable")
+    assert score.missing_reason is not None
+    assert score.missing_reason.startswith("unparsable: the reply is not JSON")
+    assert score.missing_reason.endswith("; then not_asked: the limit of 1 calls was reached")
+
+
 @pytest.mark.parametrize("api", APIS)
 def test_a_request_is_the_same_whoever_else_is_judged(api: str) -> None:
     others = [item(f"Other {n}.", model=f"m{n}") for n in range(4)]

@@ -187,6 +187,15 @@ def test_a_limit_leaves_runs_unjudged_and_graded() -> None:
     assert {report.verdict for report in reports} == {Verdict.PASS}
 
 
+def test_a_limit_before_the_second_try_does_not_hide_why_the_first_failed() -> None:
+    with scripted_models(lambda *_: Answer(saying("openai", "So so."))) as server:
+        judge = judge_at(server, limits=Limits(max_calls=1))
+        answer = answer_of(evaluate(record_run("efficient"), demo_task(), judge=judge))
+    assert (answer.missing, len(server.requests)) == ("unparsable", 1)
+    assert answer.missing_reason is not None
+    assert answer.missing_reason.endswith("; then not_asked: the limit of 1 calls was reached")
+
+
 def test_calls_that_the_trace_does_not_have_are_dropped_with_a_warning() -> None:
     issue = {**GOOD["issues"][0], "action_ids": ["1", "77"]}
     with scripted_models(lambda *_: Answer(told("openai", {**GOOD, "issues": [issue]}))) as server:

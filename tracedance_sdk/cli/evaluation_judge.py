@@ -99,11 +99,15 @@ def notes_on_judge(opened: OpenedJudge, answers: Sequence[JudgeAnswer]) -> Itera
     yield f"judge: {told_spent(spent([opened.model]))}"
     if kinds := _missing(answers):
         told = ", ".join(f"{kind} {number:,}" for kind, number in kinds.items())
-        reason = next(answer.missing_reason for answer in answers if answer.score is None)
-        yield (
-            f"note: {count(sum(kinds.values()), 'score')} of {len(answers):,} missing ({told}); "
-            f"the first: {reason}"
-        )
+        first = {
+            answer.missing or "error": answer.missing_reason
+            for answer in reversed(answers)
+            if answer.score is None
+        }
+        number = count(sum(kinds.values()), "score")
+        reasons = " | ".join(str(first[kind]) for kind in kinds)
+        which = "the first" if len(kinds) == 1 else "the first of each"
+        yield f"note: {number} of {len(answers):,} missing ({told}); {which}: {reasons}"
 
 
 @contextmanager

@@ -9,17 +9,23 @@ from typing import Any, Final
 
 import click
 
-from tracedance_sdk.cli.columns import print_columns
+from tracedance_sdk.cli.columns import fit_columns, print_columns
 from tracedance_sdk.cli.counts import count
 from tracedance_sdk.cli.judge_jobs import Judged
-from tracedance_sdk.cli.judge_summary import Passes, RubricSummary, Scored
+from tracedance_sdk.cli.judge_letters import lettered, say_legend
+from tracedance_sdk.cli.judge_summary import Passes, RubricSummary, Scored, Unscored
 from tracedance_sdk.cli.model_spending import told_spent
-from tracedance_sdk.report import ReportConsole, document_text, report_console
+from tracedance_sdk.llm import MISSING
+from tracedance_sdk.report import ReportConsole, document_text, in_one_line, report_console
 
 _MOST_ROWS: Final = 20
 _ADDRESS: Final = re.compile(r"@https?://[^#]*")
 _TITLES: Final = ("", "items", "mean", "95 %", "passed", "rate", "95 %", "missing", "spread")
-_NUMBERS: Final = tuple(range(1, len(_TITLES)))
+_PASSES: Final = (4, 5, 6)
+_SPREAD: Final = 8
+_LONGEST: Final = 24
+_LEAST: Final = {0: _LONGEST + 3}
+"""Cells of the first column, so that no name of a model is cut."""
 
 
 def print_judged(judged: Judged, *, as_json: bool) -> None:
@@ -42,10 +48,6 @@ def print_judged(judged: Judged, *, as_json: bool) -> None:
     for summary in judged.summaries:
         _print_rubric(console, summary, judged)
         console.say("")
-    missing = manifest["missing"]
-    if missing:
-        told = ", ".join(f"{kind} {number:,}" for kind, number in missing.items())
-        console.say(f"scores missing: {told}")
     console.say(told_spent(manifest))
     console.say(f"result set: {judged.plan.out}")
 
@@ -59,20 +61,54 @@ def _print_rubric(console: ReportConsole, summary: RubricSummary, judged: Judged
     if plan.repeats > 1:
         told += f", {plan.repeats} times each"
     console.say(told)
-    alone = len(summary.judges) == 1
-    short = _without_addresses([judge.name for judge in summary.judges])
-    rows = [] if alone else [_row(short[judge.name], judge) for judge in summary.judges]
-    name = short[summary.judges[0].name] if alone else "panel"
+    letters = lettered([judge.name for judge in summary.judges])
+    alone = len(letters) == 1
+    if alone:
+        console.say(in_one_line(f"judge: {summary.judges[0].name}"), hang=2)
+    else:
+        say_legend(console, letters)
+    rows = [] if alone else [_row(letters[judge.name], judge) for judge in summary.judges]
+    name = "judge" if alone else "panel"
     rows.append(_row(name, summary.panel.scored, summary.panel.passes))
-    short = _without_addresses([item.scored.name for item in summary.models])
-    rows += [_row(f"of {short[item.scored.name]}", *item) for item in summary.models]
-    n_columns = len(_TITLES) if any(row[-1] for row in rows) else len(_TITLES) - 1
-    print_columns(
-        console,
-        _TITLES[:n_columns],
-        [row[:n_columns] for row in rows],
-        numbers=_NUMBERS[: n_columns - 1],
-    )
+    models = _model_names([item.scored.name for item in summary.models])
+    if any(name not in told for name, told in models.items()):
+        for name, told in models.items():
+            console.say(in_one_line(f"{told}: {name}"), hang=2)
+    rows += [_row(f"of {models[item.scored.name]}", *item) for item in summary.models]
+    _print_rows(console, rows)
+    for item in summary.unscored:
+        _say_unscored(console, item, "" if alone else f", judge {letters[item.judge]}")
+
+
+def _print_rows(console: ReportConsole, rows: Sequence[tuple[str, ...]]) -> None:
+    """Print one table, or two below each other where one does not fit."""
+    columns = [place for place in range(len(_TITLES)) if place < _SPREAD or _has(rows, place)]
+    if fit_columns(console, *_table(rows, columns), numbers=range(1, len(columns)), least=_LEAST):
+        tables = [columns]
+    else:
+        tables = [[place for place in columns if place not in _PASSES], [0, *_PASSES]]
+    for shown in tables:
+        # A judge by itself decides nothing: its row holds no passes.
+        kept = [row for row in rows if any(row[place] for place in shown[1:])]
+        titles, cells = _table(kept, shown)
+        print_columns(console, titles, cells, numbers=range(1, len(shown)), least=_LEAST)
+
+
+def _table(
+    rows: Sequence[tuple[str, ...]], columns: Sequence[int]
+) -> tuple[list[str], list[list[str]]]:
+    return [_TITLES[n] for n in columns], [[row[n] for n in columns] for row in rows]
+
+
+def _has(rows: Sequence[tuple[str, ...]], place: int) -> bool:
+    return any(row[place] for row in rows)
+
+
+def _say_unscored(console: ReportConsole, item: Unscored, whose: str) -> None:
+    told = item.first or MISSING.get(item.kind, "")  # type: ignore[call-overload]
+    lead = f"scores missing{whose}: {item.kind} {item.number:,}"
+    first = "it says" if item.number == 1 else "the first says"
+    console.say(in_one_line(f"{lead}; {first}: {told}"), hang=2)
 
 
 def _row(name: str, scored: Scored, passes: Passes | None = None) -> tuple[str, ...]:
@@ -88,10 +124,15 @@ def _row(name: str, scored: Scored, passes: Passes | None = None) -> tuple[str, 
     return (name, f"{scored.n:,}", mean, interval, passed, rate, ends, missing, spread)
 
 
-def _without_addresses(names: Sequence[str]) -> dict[str, str]:
-    """Return names without where their models are, if that still tells them apart."""
+def _model_names(names: Sequence[str]) -> dict[str, str]:
+    """Return names for a table: without where the models are, or numbers for long ones."""
     short = {name: _ADDRESS.sub("", name) for name in names}
-    return short if len(set(short.values())) == len(set(names)) else {name: name for name in names}
+    if (
+        len(set(short.values())) == len(short)
+        and max(map(len, short.values()), default=0) <= _LONGEST
+    ):
+        return short
+    return {name: f"model {number}" for number, name in enumerate(names, 1)}
 
 
 def _ends(interval: tuple[float, float] | None, form: str) -> str:

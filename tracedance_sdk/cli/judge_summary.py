@@ -67,6 +67,22 @@ class Panelled(NamedTuple):
     passes: Passes
 
 
+class Unscored(NamedTuple):
+    """Scores of one judge that are missing for one kind of reason.
+
+    Attributes:
+        judge: Its name.
+        kind: Of what is missing, a key of `tracedance_sdk.llm.MISSING`.
+        number: How many.
+        first: What the first one says, one line.
+    """
+
+    judge: str
+    kind: str
+    number: int
+    first: str
+
+
 class RubricSummary(NamedTuple):
     """What is to be said of a rubric.
 
@@ -75,12 +91,14 @@ class RubricSummary(NamedTuple):
         judges: What each judge said, in the order of the panel.
         panel: What they said together.
         models: The same for each model that was judged, by name; empty for fewer than two.
+        unscored: What is missing, by judge and kind; kinds that were never asked come last.
     """
 
     rubric: Rubric
     judges: tuple[Scored, ...]
     panel: Panelled
     models: tuple[Panelled, ...]
+    unscored: tuple[Unscored, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as JSON."""
@@ -90,6 +108,7 @@ class RubricSummary(NamedTuple):
             "judges": [item._asdict() for item in self.judges],
             "panel": _flat(self.panel),
             "models": [_flat(item) for item in self.models],
+            "unscored": [item._asdict() for item in self.unscored],
         }
 
 
@@ -120,6 +139,23 @@ def summarise(panel: Panel, findings: Sequence[PanelFinding]) -> RubricSummary:
         tuple(judges),
         _panelled("panel", own),
         tuple(models) if len(models) > 1 else (),
+        _unscored(panel, own),
+    )
+
+
+def _unscored(panel: Panel, findings: Sequence[PanelFinding]) -> tuple[Unscored, ...]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for finding in findings:
+        for judge in finding.judges:
+            for said in judge.scores:
+                if said.score is None:
+                    key = judge.identity.name, said.missing or "error"
+                    found.setdefault(key, []).append(said.missing_reason or "")
+    places = {name: place for place, name in enumerate(panel.names)}
+    order = sorted(found, key=lambda key: (key[1] == "not_asked", places[key[0]], key[1]))
+    return tuple(
+        Unscored(*key, len(found[key]), found[key][0].removeprefix(key[1]).removeprefix(": "))
+        for key in order
     )
 
 

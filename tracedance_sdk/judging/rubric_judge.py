@@ -148,7 +148,7 @@ class RubricJudge:
             reply = await self.asker.ask(self.question(items, repeat=repeat, attempt=sample))
             usage = added(usage, reply.usage)
             found = [
-                old if old.score is not None else new
+                _kept(old, new)
                 for old, new in zip(found, self._read(reply, len(items)), strict=True)
             ]
             if not any(item.missing in _WORTH_ANOTHER for item in found) or _is_final(reply):
@@ -163,6 +163,17 @@ class RubricJudge:
 
     def _read(self, reply: Reply, n: int) -> list[RubricScore]:
         return [read_score(reply)] if self.mode == "single" else read_scores(reply, n)
+
+
+def _kept(first: RubricScore, second: RubricScore) -> RubricScore:
+    """Return what counts of two tries; a limit before the second does not hide the first."""
+    if first.score is not None:
+        return first
+    if second.missing == "not_asked" and first.missing is not None:
+        return first._replace(
+            missing_reason=f"{first.missing_reason}; then {second.missing_reason}"
+        )
+    return second
 
 
 def _is_final(reply: Reply) -> bool:

@@ -128,7 +128,7 @@ class TrajectoryJudge:
         for _ in range(_TRIES):
             reply = await self.asker.ask(self.question(trace, spec, attempt=attempt))
             usage = added(usage, reply.usage)
-            answer = self._answer(reply, trace)
+            answer = _kept(answer, self._answer(reply, trace))
             is_final = reply.missing is not None and reply.missing.is_final
             if is_final or answer.missing not in _WORTH_ANOTHER:
                 break
@@ -149,3 +149,11 @@ class TrajectoryJudge:
 
     def _about(self, **told: Any) -> JudgeAnswer:
         return JudgeAnswer(judge=self.name, identity=self.identity._asdict(), **told)
+
+
+def _kept(first: JudgeAnswer, second: JudgeAnswer) -> JudgeAnswer:
+    """Return what counts of two tries; a limit before the second does not hide the first."""
+    if second.missing == "not_asked" and first.missing is not None:
+        reason = f"{first.missing_reason}; then {second.missing_reason}"
+        return first.model_copy(update={"missing_reason": reason})
+    return second
