@@ -270,6 +270,22 @@ def test_what_is_wrong_with_a_test_is_never_the_agents_fault(
     assert "warning: t0: the arguments do not fit the schema" in capsys.readouterr().err
 
 
+def test_the_recorded_agent_is_a_check_of_the_machinery(suite: Path) -> None:
+    for file in suite.iterdir():
+        text = file.read_text()
+        assert "said:" in text
+        file.write_text(text.replace("said:", "said:\n      - One\n      - Two\n      - Three", 1))
+    traces = suite.parent / "traces"
+    for options in ((), ("--customer", "scripted"), ("--customer", "rules")):
+        _, rows = replay(suite, "recorded", *GRADED, "--traces", str(traces), *options)
+        row = rows["t0"]
+        assert (row.model_extra["ended"], row.model_extra["answers"]["same"]) == ("customer", 3)
+        trace = load_trace(next(traces.glob(f"*{row.subject.trace_id[:8]}*")))
+        assert [turn.role for turn in trace.turns].count("user") == 1
+        customer = read_results(suite.parent / "out").manifest["customer"]
+        assert customer == (options[1] if options else "scripted")
+
+
 SLOW = """
 import sys, time
 

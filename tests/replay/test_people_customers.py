@@ -84,9 +84,31 @@ def test_what_a_customer_by_rules_says(agent_says: str, person_says: str | None)
 
 
 def test_nothing_is_volunteered_by_a_customer_by_rules() -> None:
-    said = reply(RuleCustomer(PERSON), OPENING, "Hello! I am glad to help. One moment.")
+    customer = RuleCustomer(PERSON)
+    for statement in ("Done.", "It is changed.", "Hello! I am glad to help. One moment."):
+        assert reply(customer, OPENING, statement) is None
+    said = reply(customer, OPENING, "How can I help you?")
     assert said is not None
     assert not any(fact.value in said for fact in PERSON.knows)
+
+
+@pytest.mark.parametrize(
+    ("about", "said"),
+    [
+        ("my user ID is", "my user ID is X1."),
+        ("Sure, the number is", "the number is X1."),
+        ("in the window and the user number is", "the user number is X1."),
+        ("for the user under", "X1."),
+        ("Hi, my user", "X1."),
+        ("What is your user ID?", "X1."),
+        ("user", "X1."),
+    ],
+)
+def test_words_about_a_fact_are_spoken_only_where_they_make_a_sentence(
+    about: str, said: str
+) -> None:
+    person = Person(goal="Help.", knows=(Fact(id="user", value="X1", about=about),))
+    assert reply(RuleCustomer(person), "Help.", "What is your user number?") == said
 
 
 def test_a_fact_is_told_again_when_it_is_asked_for_again() -> None:

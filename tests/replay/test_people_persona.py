@@ -33,7 +33,7 @@ def remembered(persona: Persona) -> str:
 def test_an_offer_that_the_person_repeats_is_forgotten_and_what_they_want_is_not() -> None:
     persona = persona_of(talk(*OFFER))
     assert persona.person.goal == (
-        "Hi, my flight HAT039 was late, and I am a gold member. I would also like a window seat. "
+        "My flight HAT039 was late, and I am a gold member. I would also like a window seat. "
         "Please add a bag."
     )
     assert [(fact.id, fact.value, fact.about) for fact in persona.person.knows] == [
@@ -67,6 +67,22 @@ def test_what_is_only_told_when_asked_is_a_fact_and_no_part_of_the_goal() -> Non
     assert persona.person.goal == "Please cancel my trip."
     (fact,) = persona.person.knows
     assert (fact.value, fact.id) == ("ZFA04Y", "booking_number")
+
+
+def test_pleasantries_are_no_part_of_the_goal_and_ids_are_plain() -> None:
+    persona = persona_of(
+        talk(
+            "P: Hello! I hope you are doing well. Thanks, I want to cancel my trip.",
+            "A: Of course. Who is the passenger, and when?",
+            "P: That would be great. The passenger it'll be is Ann Lee. I really appreciate it!",
+            "A: Done. Good bye.",
+            "P: Have a great day!",
+        )
+    )
+    assert persona.person.goal.startswith("I want to cancel my trip.")
+    assert not any(w in persona.person.goal for w in ("well", "great", "appreciate", "Thanks"))
+    assert persona.person.knows
+    assert all(fact.id.replace("_", "a").isalnum() for fact in persona.person.knows)
 
 
 def test_the_opening_of_a_person_who_answers_an_offer_is_masked() -> None:

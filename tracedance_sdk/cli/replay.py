@@ -53,11 +53,9 @@ _INTERRUPTED: Final = 130
 )
 @click.option(
     "--customer",
-    default="rules",
-    show_default=True,
     metavar="WHO",
     help="scripted (says what was recorded), rules, one of another package, or a model: "
-    f"{MODEL_NAMES}.",
+    f"{MODEL_NAMES}. Rules by default; scripted where the agent is recorded.",
 )
 @click.option("--spec", type=click.Path(path_type=Path), metavar="FILE", help="Grade by this task.")
 @click.option(

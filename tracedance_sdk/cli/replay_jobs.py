@@ -44,6 +44,7 @@ from tracedance_sdk.replay import (
     SuiteSettings,
     TemplateSimulator,
     TranscriptGrader,
+    UntilDone,
     agent_named,
     customer_named,
     function_named,
@@ -67,7 +68,7 @@ class ReplayPlan(NamedTuple):
     traces: Path | None = None
     tests: tuple[str, ...] = ()
     trials: int = 1
-    customer: str = "rules"
+    customer: str | None = None
     spec: Path | None = None
     tasks: Path | None = None
     grader: str | None = None
@@ -83,6 +84,13 @@ class ReplayPlan(NamedTuple):
     run_timeout: float = 600
     runs: int = 4
     calls: ModelOptions = ModelOptions()
+
+    @property
+    def who_speaks(self) -> str:
+        """The customer's name: a recorded agent asks nothing, so a script is enough for it."""
+        if self.customer is not None:
+            return self.customer
+        return "scripted" if self.agent == RECORDED else "rules"
 
 
 class Replayed(NamedTuple):
@@ -184,7 +192,7 @@ class _Models:
 
     def __init__(self, plan: ReplayPlan) -> None:
         names = [*plan.judges]
-        names += [n for n in (plan.customer, plan.simulator) if ":" in n and n not in names]
+        names += [n for n in (plan.who_speaks, plan.simulator) if ":" in n and n not in names]
         self.opened: list[OpenedModel] = (
             opened_models(names, plan.calls, out=plan.out) if names else []
         )
@@ -217,9 +225,16 @@ def _agent(plan: ReplayPlan, suite: Suite) -> Any:
 
 
 def _customer(plan: ReplayPlan, models: _Models) -> Callable[[Person], Any]:
-    if ":" not in plan.customer:
-        return customer_named(plan.customer)
-    model = models.named(plan.customer)
+    factory = _named_customer(plan.who_speaks, models)
+    if plan.agent == RECORDED:
+        return lambda person: UntilDone(factory(person))
+    return factory
+
+
+def _named_customer(name: str, models: _Models) -> Callable[[Person], Any]:
+    if ":" not in name:
+        return customer_named(name)
+    model = models.named(name)
     return lambda person: ModelCustomer(model.asker, person, name=model.name)
 
 
@@ -286,7 +301,7 @@ def _manifest(
         "command": "replay",
         "versions": versions(),
         "agent": plan.agent,
-        "customer": plan.customer,
+        "customer": plan.who_speaks,
         "simulator": plan.simulator,
         "derived": not plan.no_derived,
         "allowed": list(plan.allow),

@@ -72,6 +72,12 @@ _WEAK: Final = frozenset(
 )
 """Words that stand in many questions: alone they do not tell what is asked for."""
 
+_BEGINS_A_SENTENCE: Final = re.compile(
+    r"(?i)\b(?:my|our|the|his|her|their|its|it|that|this)(?: (?!(?:my|our|the|his|her|their|and|or|"
+    r"but|so|if|that|which|in|for|with|to)\b)[\w'#-]{1,40}){0,4} (?:is|are|was)$"
+)
+"""Words that a value may stand behind: ``my user ID is``."""
+
 _MOST_TOLD: Final = 8
 _MOST_UNKNOWN: Final = 3
 _UNKNOWN: Final = "I don't know that. Please go on with what you have."
@@ -126,8 +132,8 @@ class RuleCustomer:
 
     A question is compared with what each fact is about, word by word. What is asked and not known
     is answered as not known. What wants a yes gets one, unless it offers what the person never
-    spoke of. Once the agent asks what else there is, the person says the next of their wishes that
-    they have not said; after the last, or when they were handed over, they are done.
+    spoke of. Asked what else there is, the person says the next of their wishes that they have not
+    said. After the last, when they were handed over, or when nothing is asked, they are done.
 
     Example:
         >>> import asyncio
@@ -155,7 +161,10 @@ class RuleCustomer:
         mine = [turn.text for turn in conversation if turn.role == "user"]
         if not said.strip() or (_IS_OVER.search(said) and "?" not in said):
             return None
-        questions = [s for s in sentences_of(said) if asks(s) and not _MORE.search(s)]
+        asked = [s for s in sentences_of(said) if asks(s) or _MORE.search(s)]
+        if not asked:
+            return None
+        questions = [s for s in asked if not _MORE.search(s)]
         told = " ".join(mine)
         if self._offers_too_much(said):
             rest = self._facts_for(questions, told)
@@ -204,7 +213,8 @@ class RuleCustomer:
 
     def _next_wish(self, told: str) -> str | None:
         """Return what the person wants and has not said yet; None when all was said."""
-        return next((wish for wish in self._wishes if wish not in told), None)
+        heard = told.casefold()
+        return next((wish for wish in self._wishes if wish.casefold() not in heard), None)
 
 
 def _known(fact: Fact) -> _Known:
@@ -219,7 +229,6 @@ def _words(text: str) -> list[str]:
 
 
 def _sentence(fact: Fact) -> str:
-    about = fact.about.strip().rstrip("?:,.")
-    if not about or len(about.split()) < 2 or asks(fact.about):
-        return f"{fact.value}."
-    return f"{about} {fact.value}."
+    """Return a fact as it is told: with the words about it only where they make a sentence."""
+    begun = _BEGINS_A_SENTENCE.search(fact.about.strip())
+    return f"{fact.value}." if begun is None else f"{begun[0]} {fact.value}."

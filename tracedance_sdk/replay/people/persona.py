@@ -31,10 +31,21 @@ _EMPTY: Final = re.compile(
     r"(?i)\s*(?:(?:yes|no|yep|ok(?:ay)?|sure|alright|great|perfect|thanks?|thank you|hi|hello|hey|"
     r"there|please|got it|understood|i understand|i see|sounds good|that (?:works|sounds (?:good|"
     r"great))|that'?s (?:all|correct|right|it|fine|great)|you'?re welcome|you too|take care|bye|"
-    r"goodbye|go ahead|proceed|do (?:that|it|so)|i confirm)\b[\s,.!]*)+(?:(?:so|very) much|again|"
+    r"goodbye|go ahead|proceed|do (?:that|it|so)|i confirm|good (?:morning|afternoon|evening|day)|"
+    r"have a (?:\w+ ){1,2}(?:day|evening|one)|i (?:really )?appreciate (?:it|that|(?:all )?your "
+    r"\w+)|that (?:would|will) be (?:great|good|fine|perfect|lovely)|how are you(?: doing)?"
+    r"(?: today)?|(?:i )?hope you(?:'re| are) (?:doing )?well|nice to meet you|cheers|wonderful|"
+    r"excellent|awesome|of course|absolutely|no (?:problem|worries))\b[\s,.!?]*)+"
+    r"(?:(?:so|very) much|again|"
     r"(?:for|with) (?:now|your|the|this|that|these|those)?\s?(?:\w+\s?){0,4}|i needed|"
     r"and have a .{0,30})?[\s,.!]*"
 )
+_GREETING: Final = re.compile(
+    r"(?i)(?:(?:hi|hello|hey|good (?:morning|afternoon|evening)|thanks|thank you|sure|okay|ok|"
+    r"great|perfect|alright)(?: there| so much| very much| again)?[,!.:-]+ +)+(?=\S)"
+)
+"""What a sentence may begin with that says nothing."""
+
 _WANTS: Final = re.compile(
     r"(?i)\b(?:want|like|need|would|could|can|can't|cannot|please|help|change|cancel|book|add|"
     r"remove|return|exchange|refund|prefer|hoping|hope|looking|if|only|use|pay|upgrade|modify|"
@@ -133,7 +144,8 @@ def _wishes(turns: list[Turn], finder: ValueFinder, told: ValueFinder) -> Iterat
             if number and not _WANTS.search(sentence) and told.is_in(sentence):
                 continue
             if left := finder.masked_sentence(sentence):
-                yield left
+                bare = _GREETING.sub("", left, count=1) if _GREETING.match(left) else left
+                yield bare[0].upper() + bare[1:]
 
 
 def _is_fact(item: Decision) -> bool:
@@ -152,9 +164,14 @@ def _facts(trace: Trace, decisions: tuple[Decision, ...], finder: ValueFinder) -
             about = f"{about} {_question_before(trace, item.said_in)}".strip()
         if not about or finder.is_in(about):
             about = item.kind
-        word = "_".join(content_words(about)[-3:]) or item.kind
+        word = _slug(content_words(about)[-3:]) or item.kind
         used[word] += 1
         yield Fact(id=word if used[word] == 1 else f"{word}_{used[word]}", value=value, about=about)
+
+
+def _slug(words: list[str]) -> str:
+    """Return words as an id; contractions, such as it'll, say nothing."""
+    return "_".join(re.sub(r"\W+", "_", word) for word in words if "'" not in word)
 
 
 def _about(text: str, decisions: tuple[Decision, ...], item: Decision) -> str:

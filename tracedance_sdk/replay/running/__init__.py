@@ -13,7 +13,7 @@ from tracedance_sdk.replay.running.agents import (
 )
 from tracedance_sdk.replay.running.limits import ENDS, PROPER_ENDS, Ended, RunLimits
 from tracedance_sdk.replay.running.one_run import COLLECTOR, ReplayedRun, run_test
-from tracedance_sdk.replay.running.recorded_agent import RecordedAgent
+from tracedance_sdk.replay.running.recorded_agent import RecordedAgent, UntilDone
 from tracedance_sdk.replay.running.suite_run import (
     GRADER,
     NotRun,
@@ -62,6 +62,7 @@ __all__ = [
     "SpecGrader",
     "SuiteSettings",
     "TranscriptGrader",
+    "UntilDone",
     "agent_named",
     "doubts_of",
     "function_named",
