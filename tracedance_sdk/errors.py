@@ -26,6 +26,7 @@ Each leaf is also the nearest builtin exception, so ``except ValueError`` keeps 
     ├── AgentFailed          (RuntimeError)  an agent under test that raised, or made no sense
     ├── CustomerFailed       (RuntimeError)  a model that was to speak for a person and did not
     ├── AgentUnreachable     (ConnectionError)  an agent under test that could not be asked
+    │   └── AgentNotStarted  (ConnectionError)  an agent's program that ended before any reply
     └── MissingDependency    (ImportError)   an extra that is not installed
 """
 
@@ -174,6 +175,10 @@ class CustomerFailed(TraceDanceError, RuntimeError):
 
 class AgentUnreachable(TraceDanceError, ConnectionError):
     """An agent under test could not be asked, which says nothing of the agent."""
+
+
+class AgentNotStarted(AgentUnreachable):
+    """The program of an agent under test ended before it ever replied to anything."""
 
 
 class MissingDependency(TraceDanceError, ImportError):

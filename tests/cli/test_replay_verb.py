@@ -286,6 +286,15 @@ def test_the_recorded_agent_is_a_check_of_the_machinery(suite: Path) -> None:
         assert customer == (options[1] if options else "scripted")
 
 
+def test_a_program_that_cannot_start_is_wrong_use(
+    suite: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert replay(suite, f"cmd:{sys.executable} {suite.parent / 'absent.py'}", *GRADED)[0] == 2
+    (line,) = [row for row in capfd.readouterr().err.splitlines() if "tracedance:" in row]
+    assert "ended with exit code 2 before it replied to anything" in line
+    assert not (suite.parent / "out" / "rows.jsonl").exists()
+
+
 SLOW = """
 import sys, time
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.replay.test_rebuilding import order_trace
-from tracedance_sdk.errors import AgentUnreachable, InvalidOption
+from tracedance_sdk.errors import AgentNotStarted, AgentUnreachable, InvalidOption
 from tracedance_sdk.replay import Suite, rebuild
 from tracedance_sdk.replay.people import Customer, RuleCustomer, ScriptedCustomer
 from tracedance_sdk.replay.rebuilt_test import Fact, Person, RebuiltTest
@@ -265,6 +265,31 @@ def test_a_program_that_cannot_be_run_says_nothing_of_the_agent() -> None:
         played(CommandAgent(["no-such-program-anywhere"]))
 
 
+def test_a_program_that_never_replies_is_not_started_and_says_nothing_of_the_agent(
+    tmp_path: Path,
+) -> None:
+    command = f"cmd:{sys.executable} {tmp_path / 'absent.py'}"
+    for _ in range(5):
+        with pytest.raises(AgentNotStarted) as caught:
+            played(agent_named(command)())
+        assert "absent.py' ended with exit code 2 before it replied to anything" in str(
+            caught.value
+        )
+
+
+def test_a_program_that_replied_once_fails_where_it_ends(tmp_path: Path) -> None:
+    program = tmp_path / "agent.py"
+    program.write_text(PROGRAM.format(crash=False))
+    make = agent_named(f"cmd:{sys.executable} {program}")
+    assert played(make()).ended == "customer"
+    program.write_text("raise SystemExit(9)")
+    run = played(make())
+    assert (run.ended, run.problem) == (
+        "agent_error",
+        "the agent's program ended with exit code 9 without a reply",
+    )
+
+
 @contextmanager
 def service(*replies: tuple[int, bytes]) -> Iterator[str]:
     waiting = list(replies)
@@ -312,8 +337,20 @@ def test_an_agent_may_be_a_service(status: int, body: bytes, ended: str, says: s
 def test_a_service_in_trouble_says_nothing_of_the_agent(status: int) -> None:
     with service((status, b"")) as url, pytest.raises(AgentUnreachable, match=str(status)):
         played(HttpAgent(url))
-    with pytest.raises(AgentUnreachable, match="cannot be reached"):
+    with pytest.raises(AgentUnreachable, match=r"127\.0\.0\.1:9/ cannot be reached: nothing"):
         played(HttpAgent("http://127.0.0.1:9/"))
+
+
+def three(one: Any, two: Any, three: Any) -> None:
+    """Take one argument too many."""
+
+
+def named(messages: Messages, *, tools: Any) -> None:
+    """Want the tools by name."""
+
+
+def none() -> None:
+    """Take nothing."""
 
 
 @pytest.mark.parametrize(
@@ -323,6 +360,13 @@ def test_a_service_in_trouble_says_nothing_of_the_agent(status: int) -> None:
         ("no_such_module:agent", "ModuleNotFoundError"),
         ("json:no_such", "has no function 'no_such'"),
         ("cmd:", "names no program"),
+        ("cmd:no-such-program-anywhere a", "there is no program 'no-such-program-anywhere'"),
+        (
+            "tests.replay.test_running:three",
+            r"takes \(one: .*an agent is called with \(messages, tools\)",
+        ),
+        ("tests.replay.test_running:named", r"takes \(messages: .*, \*, tools"),
+        ("tests.replay.test_running:none", r"takes \(\)"),
         ("http://user:secret@127.0.0.1/", "must not hold a user"),
         ("https://example.com/", "--offline is set"),
     ],

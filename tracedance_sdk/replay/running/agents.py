@@ -16,16 +16,18 @@ import inspect
 import json
 import os
 import shlex
+import shutil
+import socket
 import sys
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
 from urllib.parse import urlsplit
 
-from tracedance_sdk.errors import AgentFailed, AgentUnreachable, InvalidOption
+from tracedance_sdk.errors import AgentFailed, AgentNotStarted, AgentUnreachable, InvalidOption
 from tracedance_sdk.replay.running.messages import Message
 from tracedance_sdk.trace import Json
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
 _MOST_BYTES: Final = 16 * 1024**2
 _SHOWN: Final = 300
+_LONGEST_WAIT_S: Final = 10
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -110,6 +113,36 @@ class FunctionAgent:
         """Nothing is held."""
 
 
+class FirstReply:
+    """Whether an agent's program was ever seen to reply.
+
+    Until it was, runs ask one after another, so that what is said of a program that cannot start
+    does not depend on which run was faster. Nobody waits for a slow one longer than some seconds.
+    """
+
+    def __init__(self) -> None:
+        self.was_seen = False
+        self._turn: asyncio.Lock | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @contextlib.asynccontextmanager
+    async def alone(self) -> AsyncIterator[None]:
+        """Let nobody else ask while a first reply is waited for."""
+        loop = asyncio.get_running_loop()
+        if self._turn is None or self._loop is not loop:
+            self._turn, self._loop = asyncio.Lock(), loop
+        turn = self._turn
+        try:
+            await asyncio.wait_for(turn.acquire(), _LONGEST_WAIT_S)
+        except TimeoutError:
+            yield
+            return
+        try:
+            yield
+        finally:
+            turn.release()
+
+
 class CommandAgent:
     """A program that reads one JSON line a request and writes one JSON line a reply.
 
@@ -118,16 +151,28 @@ class CommandAgent:
 
     Args:
         command: The program with its arguments.
+        start: Whether it was ever seen to reply, shared by the runs of one agent.
     """
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], start: FirstReply | None = None) -> None:
         self.name = Path(command[0]).name
         self._command = tuple(command)
+        self._start = start or FirstReply()
         self._process: asyncio.subprocess.Process | None = None
 
     async def reply(self, request: Request) -> Json:
         """Write a line and read one; see `AgentUnderTest.reply`."""
+        if self._start.was_seen:
+            return _parsed(await self._line(request))
+        async with self._start.alone():
+            line = await self._line(request)
+            self._start.was_seen = True
+        return _parsed(line)
+
+    async def _line(self, request: Request) -> bytes:
+        """Return the line that the program replies with."""
         process = await self._started()
+        line = b""
         try:
             # Both were opened as pipes.
             written, read = (
@@ -137,12 +182,23 @@ class CommandAgent:
             written.write(json.dumps(request.document).encode() + b"\n")
             await written.drain()
             line = await read.readline()
-        except (OSError, ValueError) as error:
+        except ValueError as error:
             raise AgentFailed(f"the agent's program broke off: {error}") from error
-        if not line.endswith(b"\n"):
-            code = await process.wait()
-            raise AgentFailed(f"the agent's program ended with exit code {code} without a reply")
-        return _parsed(line)
+        except OSError:
+            # It reads no more: it is told below how it ended.
+            pass
+        if line.endswith(b"\n"):
+            return line
+        self._process = None
+        raise self._ended(await _exit_code(process))
+
+    def _ended(self, code: int) -> AgentFailed | AgentNotStarted:
+        if self._start.was_seen:
+            return AgentFailed(f"the agent's program ended with exit code {code} without a reply")
+        return AgentNotStarted(
+            f"the agent's program {shlex.join(self._command)!r:.200} ended with exit code {code} "
+            "before it replied to anything"
+        )
 
     async def close(self) -> None:
         """End the program: first its input, then, if it stays, the program itself."""
@@ -151,12 +207,7 @@ class CommandAgent:
             return
         if process.stdin is not None:
             process.stdin.close()
-        try:
-            await asyncio.wait_for(process.wait(), 5)
-        except TimeoutError:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+        await _exit_code(process)
 
     async def _started(self) -> asyncio.subprocess.Process:
         if self._process is None:
@@ -192,7 +243,7 @@ class HttpAgent:
             raise InvalidOption("an agent's address must not hold a user or a password")
         if offline and parts.hostname not in _LOOPBACK:
             raise InvalidOption(f"{parts.hostname!r} is not on this machine, and --offline is set")
-        self.name = f"{parts.hostname}{parts.path}"
+        self.name = f"{parts.netloc}{parts.path}"
         self._url = url
         self._timeout_s = timeout_s
         self._opener = _opener(is_loopback=parts.hostname in _LOOPBACK)
@@ -219,10 +270,25 @@ class HttpAgent:
                 raise AgentUnreachable(told) from error
             raise AgentFailed(f"{told}: {_shown(text)}") from error
         except (OSError, http.client.HTTPException) as error:
-            raise AgentUnreachable(f"{self.name} cannot be reached: {error!r}") from error
+            told = _why_unreached(error, self._timeout_s)
+            raise AgentUnreachable(f"{self.name} cannot be reached: {told}") from error
         if len(body) > _MOST_BYTES:
             raise AgentFailed(f"{self.name} answered more than {_MOST_BYTES:,} bytes")
         return body
+
+
+def _why_unreached(error: Exception, timeout_s: float) -> str:
+    """Return in plain words why a service gave no answer."""
+    cause = getattr(error, "reason", error)
+    if isinstance(cause, TimeoutError):
+        return f"no answer within {timeout_s:g} s"
+    if isinstance(cause, ConnectionRefusedError):
+        return "nothing listens there"
+    if isinstance(cause, socket.gaierror):
+        return "there is no such host"
+    if isinstance(cause, (ConnectionError, http.client.HTTPException)):
+        return "the connection broke off before there was an answer"
+    return _shown(str(cause))
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -256,9 +322,31 @@ def agent_named(name: str, *, offline: bool = False) -> Callable[[], AgentUnderT
         command = shlex.split(name.removeprefix("cmd:"))
         if not command:
             raise InvalidOption("cmd: names no program")
-        return lambda: CommandAgent(command)
+        if shutil.which(command[0]) is None:
+            raise InvalidOption(f"cmd: there is no program {command[0]!r:.200} that can be run")
+        start = FirstReply()
+        return lambda: CommandAgent(command, start)
     function = function_named(name)
+    _check_signature(function, name)
     return lambda: FunctionAgent(function, name)
+
+
+def _check_signature(function: Callable[..., Any], name: str) -> None:
+    """Refuse a function that cannot be called as an agent is.
+
+    Raises:
+        InvalidOption: It takes other arguments.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return  # one of C, which tells nothing
+    try:
+        signature.bind(*((None, None) if _takes_tools(function) else (None,)))
+    except TypeError as error:
+        raise InvalidOption(
+            f"{name!r} takes {signature}; an agent is called with (messages, tools) or (messages)"
+        ) from error
 
 
 def function_named(name: str) -> Callable[..., Any]:
@@ -350,6 +438,16 @@ async def _in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
 
     threading.Thread(target=work, name="agent under test", daemon=True).start()
     return await answered
+
+
+async def _exit_code(process: asyncio.subprocess.Process) -> int:
+    """Return how a program ended that talks no more; one that stays is ended."""
+    try:
+        return await asyncio.wait_for(process.wait(), 5)
+    except TimeoutError:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        return await process.wait()
 
 
 def _takes_tools(function: Callable[..., Any]) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import (
 )
 from typing import Any, Final, NamedTuple
 
-from tracedance_sdk.errors import AgentUnreachable, CustomerFailed, InvalidOption
+from tracedance_sdk.errors import AgentNotStarted, AgentUnreachable, CustomerFailed, InvalidOption
 from tracedance_sdk.grading import ResultRow, Subject, Verdict
 from tracedance_sdk.llm import Asker
 from tracedance_sdk.replay.answers import CandidateOrder, Ladder, PureTool, Simulator
@@ -102,6 +102,7 @@ async def run_suite(
     Raises:
         InvalidOption: Settings that cannot be kept, or a tool to be run that is not pure.
         InvalidTest: A test that cannot be run; see `faults_of`.
+        AgentNotStarted: The agent's program ends before it replies to anything, again and again.
     """
     how = settings or SuiteSettings()
     if how.trials < 1 or how.concurrency < 1 or how.retries < 0:
@@ -173,7 +174,7 @@ def run_all(
 async def _one(
     suite: Suite, players: Players, how: SuiteSettings, test: RebuiltTest, trial: int
 ) -> JudgedRun | NotRun:
-    why = ""
+    why: AgentUnreachable | CustomerFailed | None = None
     for _ in range(how.retries + 1):
         try:
             run = await run_test(
@@ -185,10 +186,12 @@ async def _one(
                 trial=trial,
             )
         except (AgentUnreachable, CustomerFailed) as error:
-            why = str(error)
+            why = error
             continue
         return await judged(run, players.grader, allowed=how.allowed, min_fidelity=how.min_fidelity)
-    return NotRun(test, trial, why)
+    if isinstance(why, AgentNotStarted):
+        raise why
+    return NotRun(test, trial, str(why))
 
 
 def _ladder(suite: Suite, test: RebuiltTest, players: Players, how: SuiteSettings) -> Ladder:
