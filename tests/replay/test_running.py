@@ -393,3 +393,14 @@ def test_an_answer_that_cannot_be_told_is_no_fault_of_the_agent() -> None:
     agent = FunctionAgent(lambda _: calling("get_order", order="W-1001"))
     with pytest.raises(AgentUnreachable, match="cannot be told as chat messages"):
         played(agent, test=test.model_copy(update={"recordings": (first,)}))
+
+
+@pytest.mark.parametrize("program", ["cat /dev/zero", "yes"])
+def test_a_program_that_floods_its_output_holds_nothing_up(program: str) -> None:
+    began = time.monotonic()
+    try:
+        run = played(agent_named(f"cmd:{program}")(), timeout_s=2)
+        assert run.ended in ("agent_error", "timeout")
+    except AgentNotStarted:
+        pass
+    assert time.monotonic() - began < 40

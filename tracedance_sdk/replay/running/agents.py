@@ -17,6 +17,7 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import socket
 import sys
 import threading
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 _MOST_BYTES: Final = 16 * 1024**2
 _SHOWN: Final = 300
+_BLOCK: Final = 2**20
+_PATIENCE_S: Final = 5
 _LONGEST_WAIT_S: Final = 10
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
@@ -441,13 +444,27 @@ async def _in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 async def _exit_code(process: asyncio.subprocess.Process) -> int:
-    """Return how a program ended that talks no more; one that stays is ended."""
+    """Return how a program ended that talks no more; one that stays is ended.
+
+    What it still writes is read and forgotten: asyncio counts a program as ended only when its
+    output is. A child of the program that holds on to the output is not waited for.
+    """
+    forgetting = asyncio.create_task(_forget_output(process))
     try:
-        return await asyncio.wait_for(process.wait(), 5)
-    except TimeoutError:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        return await process.wait()
+        for _ in range(2):
+            with contextlib.suppress(TimeoutError):
+                return await asyncio.wait_for(process.wait(), _PATIENCE_S)
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+        return -signal.SIGKILL if process.returncode is None else process.returncode
+    finally:
+        forgetting.cancel()
+        await asyncio.gather(forgetting, return_exceptions=True)
+
+
+async def _forget_output(process: asyncio.subprocess.Process) -> None:
+    while process.stdout is not None and await process.stdout.read(_BLOCK):
+        await asyncio.sleep(0)
 
 
 def _takes_tools(function: Callable[..., Any]) -> bool:
