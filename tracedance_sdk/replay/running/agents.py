@@ -463,8 +463,9 @@ async def _exit_code(process: asyncio.subprocess.Process) -> int:
 
 
 async def _forget_output(process: asyncio.subprocess.Process) -> None:
-    while process.stdout is not None and await process.stdout.read(_BLOCK):
-        await asyncio.sleep(0)
+    is_more = process.stdout is not None
+    while is_more:
+        is_more = bool(await cast("StreamReader", process.stdout).read(_BLOCK))
 
 
 def _takes_tools(function: Callable[..., Any]) -> bool:
