@@ -102,6 +102,14 @@ def test_a_verdict_that_rests_on_a_missing_answer_is_inconclusive(
     assert (code, report["rest_on_simulated"]) == (3, {"tests": 2, "of": 2})
     assert report["misses"] == {"something_new": 2}
     row = rows["t0"]
+    (call, answered) = (row.model_extra["reason"], row.model_extra["missed"])
+    assert call == "a call had no answer; grader: calls: ['get_order']"
+    assert [(item["name"], item["arguments"], item["miss"]) for item in answered] == [
+        ("get_order", {"order": "W-9999"}, "something_new")
+    ]
+    assert {"conversation": "t0", "arguments": {"order": "W-1001"}, "differing": ["order"]} in (
+        answered[0]["nearest"]
+    )
     assert (row.verdict, row.raw_verdict, row.model_extra["rests_on"]) == (
         "inconclusive",
         "pass",
@@ -118,9 +126,16 @@ def test_the_line_about_simulated_answers_is_printed(
 ) -> None:
     place = suite.parent / "agents.py"
     arguments = ["--agent", f"{place}:curious", "--out", str(suite.parent / "out")]
-    assert run(["replay", str(suite), *arguments, "--test", "t0"]) == 3
+    arguments += ["--test", "t0", "--nearest"]
+    assert (
+        run(["replay", str(suite), *arguments, "--grader", f"{place}:asked_before_cancelling"]) == 3
+    )
     printed = capsys.readouterr().out
-    assert "1/1 verdicts rest on simulated answers" in printed
+    assert "1/1 verdicts rest on simulated answers\n" in printed
+    assert "of these, 0 rest on made-up answers, 1 on missing ones" in printed
+    assert "nearest recording" in printed
+    assert "pass  calls: ['get_order']" in printed
+    assert '{"order":"W-1001"}' in printed.replace(": ", ":")
     assert "the agent did something that no recording shows" in printed
 
 
@@ -292,6 +307,48 @@ def test_a_program_that_cannot_start_is_wrong_use(
     assert replay(suite, f"cmd:{sys.executable} {suite.parent / 'absent.py'}", *GRADED)[0] == 2
     (line,) = [row for row in capfd.readouterr().err.splitlines() if "tracedance:" in row]
     assert "ended with exit code 2 before it replied to anything" in line
+    assert not (suite.parent / "out" / "rows.jsonl").exists()
+
+
+def test_where_no_run_was_made_no_verdict_rests_on_anything(
+    suite: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--agent", "http://127.0.0.1:9/agent", "--out", str(suite.parent / "out")]
+    assert run(["replay", str(suite), *arguments]) == 3
+    assert "verdicts rest on" not in capsys.readouterr().out
+
+
+def test_the_worst_runs_come_first_and_none_is_left_out_silently(
+    suite: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (suite.parent / "moody.py").write_text(
+        "def agent(messages, tools):\n"
+        "    if 'W-1001' not in str(messages):\n"
+        "        raise RuntimeError('lost')\n"
+        "    return 'Well.'\n"
+    )
+    file = suite / "t1.yaml"
+    file.write_text(file.read_text().replace("opening: Please cancel W-1001.", "opening: Hello."))
+    arguments = ["--agent", f"{suite.parent / 'moody.py'}:agent", "--trials", "30"]
+    grader = ["--grader", f"{suite.parent / 'agents.py'}:silly"]
+    assert run(["replay", str(suite), *arguments, *grader, "--out", str(suite.parent / "o")]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:31]] == ["t1"] * 30
+    assert [line.split()[0] for line in lines[31:41]] == ["t0"] * 10
+    assert lines[41].startswith("... and 20 more runs (20 error):")
+
+
+def test_a_rubric_about_one_turn_is_refused_before_the_agent_is_run(
+    suite: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rubric = suite.parent / "turn.yaml"
+    rubric.write_text(
+        "format: tracedance.rubric\nversion: 1\nid: kind\ntitle: Kind\nabout: turn\n"
+        "question: Is it kind?\nlevels: {0: 'no', 5: 'yes'}\n"
+    )
+    judge = ("--judge", "openai:m@http://127.0.0.1:9/v1", "--rubric", str(rubric))
+    assert replay(suite, "careful", *judge)[0] == 2
+    assert "is about one turn" in capsys.readouterr().err
     assert not (suite.parent / "out" / "rows.jsonl").exists()
 
 

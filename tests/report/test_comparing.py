@@ -463,6 +463,14 @@ def test_who_changed_is_listed_the_worst_first_with_what_the_grader_says() -> No
     ]
 
 
+def test_the_reason_that_a_row_itself_gives_is_why() -> None:
+    old, new = task_runs("a", {"x": "pp"}), task_runs("b", {"x": "ff"})
+    told = {"reason": "a shipped order was cancelled", "evidence": ({"reason": "something"},)}
+    rows = [ResultRow.model_validate({**dict(row), **told}) for row in new.rows]
+    (change,) = compare_results(old, set_of(rows)).changes
+    assert change.why == "a shipped order was cancelled"
+
+
 def test_groups_and_models_are_shown_beside_and_decide_nothing() -> None:
     old = task_runs("a", dict.fromkeys(TASKS, "pp"))
     new = task_runs("b", dict.fromkeys(TASKS, "pp") | {"task3": "ff"})

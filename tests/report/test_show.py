@@ -25,6 +25,28 @@ from tracedance_sdk.trace import (
     assess,
 )
 
+
+def test_a_replayed_call_shows_where_its_answer_came_from() -> None:
+    answers = (
+        {"stamp": "other", "origin": {"conversation": "t\x1b[2J7"}, "stale": True},
+        {"stamp": "failed", "miss": "something_new"},
+        {"stamp": 7},
+    )
+    calls = tuple(
+        Call.model_validate({"index": n, "id": f"c{n}", "name": "look", "answer": answer})
+        for n, answer in enumerate(answers)
+    )
+    turn = Turn(index=0, role="assistant", origin="agent", calls=calls)
+    out = io.StringIO()
+    print_trace(Trace(id="t", turns=(turn,)), report_console(out, width=100))
+    told = [line.strip() for line in out.getvalue().splitlines() if "answered:" in line]
+    assert len(told) == 2
+    assert told[0].startswith("answered: other, recorded in t")
+    assert told[0].endswith(", stale")
+    assert "\x1b" not in told[0]
+    assert told[1] == "answered: failed, miss something_new"
+
+
 EVERYTHING = Trace(
     id="3f2a",
     agent=Agent(name="mailer", version="2"),

@@ -275,6 +275,11 @@ def _grader(plan: ReplayPlan, models: _Models) -> RunGrader | None:
         return FunctionGrader(function_named(plan.grader), plan.grader)
     if plan.judges:
         rubric = load_rubric(plan.rubric)
+        if rubric.about != "trace":
+            raise InvalidOption(
+                f"--rubric {plan.rubric!r} is about one turn; a run is judged as a whole: name a "
+                "rubric about the trace"
+            )
         opened = [models.named(name) for name in plan.judges]
         judges = [RubricJudge(item.asker, rubric, model_name=item.name) for item in opened]
         return TranscriptGrader(Panel(judges))
@@ -316,9 +321,19 @@ def _manifest(
         "ended": dict(Counter(run.ended for run in runs)),
         "rules": _rules(runs),
         "rest_on_simulated": {"tests": simulated, "of": ran},
+        "rest_on": {
+            "made_up": _n_tests(found, "simulated"),
+            "missing": _n_tests(found, "failed"),
+        },
         "exclusions": dict(Counter("not run" for item in found if isinstance(item, NotRun))),
         **spent(opened),
     }
+
+
+def _n_tests(found: list[JudgedRun | NotRun], doubt: Doubt) -> int:
+    """Return how many tests rest on a doubt in any of their runs."""
+    runs = (item for item in found if isinstance(item, JudgedRun))
+    return len({item.run.test.id for item in runs if doubt in item.doubts})
 
 
 def _rules(runs: list[ReplayedRun]) -> list[dict[str, Any]]:

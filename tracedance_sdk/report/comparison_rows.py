@@ -117,6 +117,9 @@ def value_of(row: ResultRow, measure: Measure) -> float | str:
 
 def reason_of(row: ResultRow) -> str:
     """Return what made a row's verdict, in one line as the grader wrote it; "" where it did not."""
+    own = extra(row, "reason")
+    if isinstance(own, str) and own:
+        return own
     verdict = None if row.verdict is None else row.verdict.value
     grades = [item for item in row.evidence if isinstance(item, dict)]
     deciding = [item for item in grades if item.get("verdict") == verdict is not None]

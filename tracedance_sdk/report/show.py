@@ -122,8 +122,25 @@ def _print_call(call: Call, console: ReportConsole, *, full: bool) -> None:
     for value in said[1:]:
         text = value_text(value, width=None if room is None else max(12, room - len(_OUTPUT)))
         console.say(f"{_OUTPUT}{text}", indent=indent + 3, hang=2)
+    if origin := _answered(call):
+        console.say(f"answered: {origin}", style="dim", indent=indent + 3, hang=2)
     for change in call.state_change or ():
         console.say(_change(change, UNKNOWN, full=full), style="dim", indent=indent + 3, hang=2)
+
+
+def _answered(call: Call) -> str:
+    """Return where a replayed call's answer came from; "" where the call was not replayed."""
+    answer = (call.model_extra or {}).get("answer")
+    if not isinstance(answer, dict) or not isinstance(answer.get("stamp"), str):
+        return ""
+    told = [answer["stamp"]]
+    origin = answer.get("origin")
+    if isinstance(origin, dict) and isinstance(origin.get("conversation"), str):
+        told.append(f"recorded in {origin['conversation']}")
+    if answer.get("stale") is True:
+        told.append("stale")
+    told += [f"{n} {answer[n]}" for n in ("rule", "simulator", "miss") if answer.get(n)]
+    return in_one_line(", ".join(told))
 
 
 def _status(result: Result | None) -> tuple[str, str]:

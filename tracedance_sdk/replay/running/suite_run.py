@@ -23,7 +23,7 @@ from tracedance_sdk.replay.rebuilding import Suite, faults_of
 from tracedance_sdk.replay.rebuilt_test import Person, RebuiltTest, invalid_test
 from tracedance_sdk.replay.running.agents import AgentUnderTest
 from tracedance_sdk.replay.running.limits import RunLimits
-from tracedance_sdk.replay.running.one_run import run_test
+from tracedance_sdk.replay.running.one_run import ReplayedRun, run_test
 from tracedance_sdk.replay.running.verdicts import Doubt, JudgedRun, RunGrader, judged
 
 RETRIES: Final = 2
@@ -210,7 +210,8 @@ def rows_of_runs(found: Sequence[JudgedRun | NotRun]) -> Iterator[ResultRow]:
 
     Beside the usual fields a row has ``answers`` (how many came from where), ``stale``,
     ``rests_on`` (what it rests on that is no evidence), ``fidelity``, ``ended`` and ``production``
-    (the recorded verdict).
+    (the recorded verdict). Where the nearest recordings were asked for, ``missed`` holds each call
+    that no recording answered, with those that are most like it and the arguments that differ.
     """
     for item in found:
         if isinstance(item, NotRun):
@@ -239,6 +240,7 @@ def _row(item: JudgedRun) -> ResultRow:
         "ended": run.ended,
         "production": run.test.source.verdict,
         "reason": item.reason,
+        "missed": missed_calls(run) or None,
     }
     return ResultRow(
         subject=Subject(trace_id=run.trace.id, instance_id=run.test.id),
@@ -254,6 +256,25 @@ def _row(item: JudgedRun) -> ResultRow:
         usage=item.finding.usage,
         **_own(own),
     )
+
+
+def missed_calls(run: ReplayedRun) -> list[dict[str, Any]]:
+    """Return the calls of a run that no recording answered and whose nearest ones are known.
+
+    Returns:
+        In the order of the calls: ``name``, ``arguments``, ``miss``, and ``nearest``, each of which
+        has ``conversation``, ``arguments`` and ``differing``.
+    """
+    return [
+        {
+            "name": call.name,
+            "arguments": call.arguments,
+            "miss": answer.miss,
+            "nearest": [near._asdict() for near in answer.nearest],
+        }
+        for call, answer in zip(run.trace.calls, run.answers, strict=False)
+        if answer.nearest
+    ]
 
 
 def _own(fields: dict[str, Any]) -> dict[str, Any]:

@@ -178,11 +178,20 @@ async def judged(
     verdict, reason = finding.verdict, finding.reason
     if barred:
         verdict = Verdict.INCONCLUSIVE
-        reason = "; ".join(DOUBTS[doubt] for doubt in barred)
+        reason = _with_graders("; ".join(DOUBTS[doubt] for doubt in barred), run, grader, finding)
     elif run.fidelity < min_fidelity:
         verdict = Verdict.INCONCLUSIVE
-        reason = f"{run.fidelity:.0%} of the answers are evidence, less than {min_fidelity:.0%}"
+        told = f"{run.fidelity:.0%} of the answers are evidence, less than {min_fidelity:.0%}"
+        reason = _with_graders(told, run, grader, finding)
     return JudgedRun(run, verdict, finding.verdict, finding, doubts, reason)
+
+
+def _with_graders(told: str, run: ReplayedRun, grader: RunGrader | None, finding: Finding) -> str:
+    """Return why a verdict is withheld, with what the grader said."""
+    if not finding.reason:
+        return told
+    spoke = grader is not None and run.ended in PROPER_ENDS
+    return f"{told}; {'grader: ' if spoke else ''}{finding.reason}"
 
 
 async def _found(run: ReplayedRun, grader: RunGrader | None) -> Finding:
