@@ -59,9 +59,15 @@ def tidy(output: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+_NOT_PASSED_ON = ("TRACEDANCE_", "OTEL_", "PYTEST_")
+
+
 def run(command: str, folder: Path) -> tuple[str, int]:
+    # Plugins of pytest print more where CI is set, or inside another run of pytest.
+    passed_on = {k: v for k, v in os.environ.items() if not k.startswith(_NOT_PASSED_ON)}
+    passed_on.pop("CI", None)
     environment = {
-        **{k: v for k, v in os.environ.items() if not k.startswith(("TRACEDANCE_", "OTEL_"))},
+        **passed_on,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "COLUMNS": "100",
         "NO_COLOR": "1",

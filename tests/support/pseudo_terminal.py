@@ -74,6 +74,11 @@ class Terminal:
         return bool(data)
 
 
+def _hears_hanging_up() -> None:
+    """Undo what a parent that ignores it would pass on."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 @contextlib.contextmanager
 def on_terminal(
     arguments: Sequence[str | Path], *, cwd: Path, columns: int = 100, **environment: str
@@ -97,6 +102,7 @@ def on_terminal(
         cwd=cwd,
         env={**inherited, "TERM": "xterm", "PYTHONUTF8": "1", **environment},
         start_new_session=True,
+        preexec_fn=_hears_hanging_up,  # noqa: PLW1509 - one system call, no lock
     )
     os.close(theirs)
     try:
