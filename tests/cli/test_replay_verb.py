@@ -49,6 +49,9 @@ def asked_before_cancelling(trace):
     names = [call.name for call in trace.actions]
     return {"verdict": "pass" if "get_order" in names else "fail", "reason": f"calls: {names}"}
 
+def leaving(trace):
+    raise SystemExit(0)
+
 def silly(trace):
     return "perhaps"
 """
@@ -160,6 +163,12 @@ def test_a_grader_that_makes_no_sense_is_an_error(suite: Path) -> None:
     code, rows = replay(suite, "careful", "--grader", "AGENTS:silly")
     assert (code, rows["t0"].verdict) == (3, "error")
     assert "'perhaps', which is no verdict" in rows["t0"].missing_reason
+
+
+def test_a_grader_that_leaves_the_program_is_an_error(suite: Path) -> None:
+    code, rows = replay(suite, "careful", "--grader", "AGENTS:leaving")
+    assert (code, rows["t0"].verdict) == (3, "error")
+    assert "SystemExit" in rows["t0"].missing_reason
 
 
 def test_criteria_grade_the_calls_of_a_run(suite: Path) -> None:

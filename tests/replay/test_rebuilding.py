@@ -329,3 +329,14 @@ def test_every_real_conversation_answers_itself_from_its_file(tmp_path: Path) ->
             assert (answer.stamp, answer.result) == ("same", call.result)
             n_answers += 1
     assert n_answers == sum(len(trace.actions) for trace in some)
+
+
+def test_without_a_group_one_task_or_session_is_a_group() -> None:
+    traces = [
+        order_trace(f"t{n}", "").model_copy(update={"group": None, **fields})
+        for n, fields in enumerate(
+            ({"task_id": "a", "session_id": "s"}, {"task_id": "a"}, {"session_id": "s"}, {})
+        )
+    ]
+    groups = [test.source.group for test in rebuild(traces).tests]
+    assert groups == ["a", "a", "s", "t3"]

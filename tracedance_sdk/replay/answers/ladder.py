@@ -278,13 +278,18 @@ class AnswerSession:
         given = arguments if isinstance(arguments, dict) else {}
         try:
             return Answer("pure", Result(ok=True, content=self._ladder.pure[name](**given)))
-        except Exception as error:  # noqa: BLE001 - a tool of the user's: its failure is its answer
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a tool's failure is its answer
             told = ErrorInfo(type=type(error).__name__, message=str(error))
             return Answer("pure", Result(ok=False, error=told))
 
     def _derived(self, key: str, name: str, arguments: Json) -> Answer | None:
+        # What a read shows after a write cannot follow from the call alone.
+        values = self._values(key, arguments)
+        is_changed = not self._writes_by(name) and bool(writes_that_matter(values, self._writes))
         for item in self._proven(name):
             record: Json = UNKNOWN
+            if is_changed and not item.rule.by:
+                continue
             if item.rule.by:
                 record = self._record(key, arguments, item)
                 if record is UNKNOWN:

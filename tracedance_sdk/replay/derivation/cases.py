@@ -19,6 +19,7 @@ class Case(NamedTuple):
     Attributes:
         group: Of its conversation.
         conversation: Its id.
+        key: Canonical key of the call.
         arguments: Of the call.
         answer: Parsed, with its style.
         is_error: Whether the tool said that it failed.
@@ -27,6 +28,7 @@ class Case(NamedTuple):
 
     group: str
     conversation: str
+    key: str
     arguments: Json
     answer: Parsed
     is_error: bool
@@ -62,6 +64,7 @@ def _add_cases(
             Case(
                 conversation.group,
                 conversation.id,
+                key,
                 arguments,
                 answer,
                 is_error,

@@ -19,12 +19,14 @@ from tracedance_sdk.replay.derivation.terms import (
     NotApplicable,
     Scope,
     Term,
-    evaluate,
 )
 from tracedance_sdk.trace import UNKNOWN, Json, canonical_json, same_json
 
 _GROUPS_AT_FIRST: Final = 24
 _MOST_ADDED: Final = 200
+
+
+_Said = tuple[str, frozenset[str], tuple[tuple[str, bytes], ...]]
 
 
 class Learner:
@@ -47,9 +49,14 @@ class Learner:
         self._styles = Counter(cases[number].answer.style for number in self._examples)
         self._fields = Counter(key for n in self._examples for key in self._record_keys(n))
         self._answers = Counter(map(self._spelled, self._examples)) if not by else Counter()
+        self._arguments: dict[str, Counter[bytes]] = {}
+        for number in self._examples:
+            given = cases[number].arguments
+            for name, value in given.items() if isinstance(given, dict) else ():
+                self._arguments.setdefault(name, Counter())[canonical_json(value)] += 1
         self._found: dict[tuple[int, ...], Term | None] = {}
         self._misfits: dict[str, list[int]] = {}
-        self._verdicts: dict[tuple[str, frozenset[str]], dict[int, bool | None]] = {}
+        self._verdicts: dict[_Said, dict[int, bool | None]] = {}
 
     def learn(self, out: frozenset[int]) -> Rule | None:
         """Return the simplest rule that fits all cases that did not fail; None without one.
@@ -69,14 +76,36 @@ class Learner:
         if self._by:
             without = Counter(key for n in gone for key in self._record_keys(n))
             fields = frozenset(k for k, n in self._fields.items() if n - without[k] == n_left)
-        return Rule(self._tool, self._by, fields, term, max(styles, key=styles.__getitem__))
+        style = max(styles, key=styles.__getitem__)
+        names, fixed = self._known_arguments(gone, n_left)
+        return Rule(self._tool, self._by, fields, term, style, names, fixed)
 
     def is_right(self, rule: Rule, number: int) -> bool | None:
         """Whether a rule gives a case's answer; None where it does not fit the call."""
-        known = self._verdicts.setdefault((repr(rule.term), rule.fields), {})
+        known = self._verdicts.setdefault((repr(rule.term), rule.fields, rule.fixed), {})
         if number not in known:
             known[number] = _is_right(rule, self._cases[number])
         return known[number]
+
+    def _known_arguments(
+        self, gone: list[int], n_left: int
+    ) -> tuple[frozenset[str], tuple[tuple[str, bytes], ...]]:
+        """Return the names of arguments that were seen, and those that always had one value."""
+        fixed: list[tuple[str, bytes]] = []
+        for name, values in self._arguments.items():
+            # So many values cannot all be among the few cases that are left out.
+            if len(values) > len(gone) + 1:
+                continue
+            without = Counter(
+                canonical_json(given[name])
+                for number in gone
+                if isinstance(given := self._cases[number].arguments, dict) and name in given
+            )
+            left = [(spelled, n - without[spelled]) for spelled, n in values.items()]
+            left = [(spelled, n) for spelled, n in left if n > 0]
+            if len(left) == 1 and left[0][1] == n_left:
+                fixed.append((name, left[0][0]))
+        return frozenset(self._arguments), tuple(sorted(fixed))
 
     def _term(self, out: frozenset[int]) -> Term | None:
         looked_at = self._first_looked_at(out)
@@ -166,7 +195,7 @@ def _is_right(rule: Rule, case: Case) -> bool | None:
         if record is UNKNOWN:
             return None
     try:
-        answer = evaluate(rule.term, Scope(case.arguments, record))
+        answer = rule.value(case.arguments, record)
     except NotApplicable:
         return None
     return not case.is_error and same_json(answer, case.answer.value)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from tracedance_sdk.replay.derivation.parsed import Style
-from tracedance_sdk.replay.derivation.terms import Scope, Term, evaluate
-from tracedance_sdk.trace import UNKNOWN, Json
+from tracedance_sdk.replay.derivation.terms import NotApplicable, Scope, Term, evaluate
+from tracedance_sdk.trace import UNKNOWN, Json, canonical_json
 
 LEAST_USES: Final = 20
 LEAST_RIGHT: Final = 0.99
@@ -21,6 +21,9 @@ class Rule(NamedTuple):
         fields: That the record must have.
         term: The answer.
         style: How it is written.
+        names: Of the arguments that recorded calls had; the rule says nothing of others.
+        fixed: Arguments that always had one value, with its canonical JSON: nobody knows what
+            another value would do.
     """
 
     tool: str
@@ -28,6 +31,8 @@ class Rule(NamedTuple):
     fields: frozenset[str]
     term: Term
     style: Style
+    names: frozenset[str] = frozenset()
+    fixed: tuple[tuple[str, bytes], ...] = ()
 
     def __str__(self) -> str:
         record = f" (record: of {self.by})" if self.by else ""
@@ -39,14 +44,25 @@ class Rule(NamedTuple):
         Raises:
             NotApplicable: The rule does not fit the call.
         """
-        return self.style.write(evaluate(self.term, Scope(arguments, record)))
+        return self.style.write(self.value(arguments, record))
+
+    def value(self, arguments: Json, record: Json = UNKNOWN) -> Json:
+        """Return the answer as a value; see `answer`."""
+        if isinstance(arguments, dict):
+            if not arguments.keys() <= self.names:
+                raise NotApplicable("an argument that no recorded call had")
+            for name, spelled in self.fixed:
+                if name not in arguments or canonical_json(arguments[name]) != spelled:
+                    raise NotApplicable(f"{name} had one value in all recorded calls")
+        return evaluate(self.term, Scope(arguments, record))
 
 
 class Proof(NamedTuple):
     """How often a rule was right about groups that it had not seen.
 
     Attributes:
-        uses: Calls that it fitted.
+        uses: Calls that it fitted, each once, and only such as no other group made: to know the
+            answer to a call that was seen proves nothing.
         right: Of those, how many it answered as recorded.
         groups: Groups that those calls came from.
     """

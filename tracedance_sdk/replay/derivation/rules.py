@@ -7,7 +7,8 @@ Nothing else is used: no rule knows a tool, a domain or a name in advance.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from tracedance_sdk.replay.derivation.cases import cases_of
 from tracedance_sdk.replay.derivation.learning import Learner
@@ -72,18 +73,26 @@ class RuleBook:
 
     def _prove_all(self, tool: str, out: frozenset[int]) -> Iterable[ProvenRule]:
         cases = self._cases.get(tool, [])
-        members: dict[str, list[int]] = {}
+        groups_of: dict[str, set[str]] = {}
         arguments: set[str] = set()
         for number, case in enumerate(cases):
             if number not in out:
-                members.setdefault(case.group, []).append(number)
+                groups_of.setdefault(case.key, set()).add(case.group)
                 arguments.update(case.records)
+        members: dict[str, dict[str, list[int]]] = {}
+        for number, case in enumerate(cases):
+            if number not in out:
+                members.setdefault(case.group, {}).setdefault(case.key, []).append(number)
+        tests = [
+            [_Recorded(numbers, len(groups_of[key]) == 1) for key, numbers in calls.items()]
+            for calls in members.values()
+        ]
         # What follows from the call alone comes before what needs a record.
         for by in ("", *sorted(arguments)):
             learner = self._learner(tool, by)
             rule = learner.learn(out)
             if rule is not None:
-                yield ProvenRule(rule, _proof(learner, members, out))
+                yield ProvenRule(rule, _proof(learner, tests, out))
 
     def _learner(self, tool: str, by: str) -> Learner:
         if (tool, by) not in self._learners:
@@ -91,16 +100,31 @@ class RuleBook:
         return self._learners[tool, by]
 
 
-def _proof(learner: Learner, members: dict[str, list[int]], out: frozenset[int]) -> Proof:
-    """Leave out each group in turn, and ask what is learned without it about its cases."""
+class _Recorded(NamedTuple):
+    """The cases of one call in one group, and whether no other group made it."""
+
+    numbers: list[int]
+    is_its_own: bool
+
+
+def _proof(learner: Learner, tests: Iterable[Sequence[_Recorded]], out: frozenset[int]) -> Proof:
+    """Leave out each group in turn, and ask what is learned without it about its calls.
+
+    A call counts once, as right when every answer to it was right. One that another group made as
+    well counts only where the rule was wrong.
+    """
     uses = right = groups = 0
-    for numbers in members.values():
-        rule = learner.learn(out.union(numbers))
+    for calls in tests:
+        rule = learner.learn(out.union(number for call in calls for number in call.numbers))
         if rule is None:
             continue
-        said = [learner.is_right(rule, number) for number in numbers]
-        found = [verdict for verdict in said if verdict is not None]
-        uses += len(found)
-        right += sum(found)
-        groups += bool(found)
+        before = uses
+        for call in calls:
+            said = [learner.is_right(rule, number) for number in call.numbers]
+            found = [verdict for verdict in said if verdict is not None]
+            is_right = all(found)
+            if found and (call.is_its_own or not is_right):
+                uses += 1
+                right += is_right
+        groups += uses > before
     return Proof(uses, right, groups)

@@ -12,6 +12,7 @@ from tracedance_sdk.replay.faithfulness.replayed import by_group, passed
 from tracedance_sdk.replay.people import ScriptedCustomer
 from tracedance_sdk.replay.rebuilding import Suite, tools_of
 from tracedance_sdk.replay.rebuilt_test import RebuiltTest, TestSource
+from tracedance_sdk.replay.recordings import group_of
 from tracedance_sdk.replay.running import (
     Finding,
     JudgedRun,
@@ -88,7 +89,7 @@ def _of_run(run: ReplayedRun) -> Recorded:
 def _of_trace(trace: Trace) -> Recorded:
     stored = None if trace.outcome is None else trace.outcome.success
     native = None if trace.source is None else trace.source.native_id
-    source = TestSource(trace_id=trace.id, group=trace.group or trace.id, task_id=trace.task_id)
+    source = TestSource(trace_id=trace.id, group=group_of(trace), task_id=trace.task_id)
     test = RebuiltTest(id=native or trace.id, source=source)
     return Recorded(test.id, ReplayedRun(test, 0, trace, (), "customer"), stored)
 

@@ -18,7 +18,7 @@ from tracedance_sdk.replay.rebuilt_test import (
     TestTool,
     answer_of,
 )
-from tracedance_sdk.replay.recordings import is_answer
+from tracedance_sdk.replay.recordings import group_of, is_answer
 from tracedance_sdk.trace import UNKNOWN, Effect, Trace, Turn
 
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
@@ -131,7 +131,7 @@ def _name(trace: Trace, names: Counter[str]) -> str:
 def _test(
     trace: Trace, name: str, tools: Mapping[str, ToolWithEffect], persona: Persona
 ) -> RebuiltTest:
-    group = trace.group or trace.id
+    group = group_of(trace)
     recordings = tuple(_recordings(trace))
     called = {call.name for call in recordings} | {tool.name for tool in trace.tools}
     return RebuiltTest(

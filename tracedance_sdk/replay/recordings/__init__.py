@@ -9,6 +9,7 @@ from tracedance_sdk.replay.recordings.conversations import (
     Recording,
     RecordingIndex,
     conversation_of,
+    group_of,
     is_answer,
 )
 from tracedance_sdk.replay.recordings.histories import (
@@ -32,6 +33,7 @@ __all__ = [
     "Shelf",
     "Write",
     "conversation_of",
+    "group_of",
     "history_marks",
     "is_answer",
     "next_mark",

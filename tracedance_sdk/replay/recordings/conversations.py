@@ -80,8 +80,8 @@ class Conversation(NamedTuple):
 def conversation_of(trace: Trace, effect_of: EffectOf) -> Conversation:
     """Return what tools answered to the agent of a trace.
 
-    Calls that others made (a simulated customer) are left out. A trace without a group is a group
-    of its own.
+    Calls that others made (a simulated customer) are left out. Without a group, conversations of
+    one task, else of one session, are a group.
     """
     seen: Counter[str] = Counter()
     recordings: list[Recording] = []
@@ -116,13 +116,18 @@ def conversation_of(trace: Trace, effect_of: EffectOf) -> Conversation:
             place += 1
     return Conversation(
         id=trace.id,
-        group=trace.group or trace.id,
+        group=group_of(trace),
         recordings=tuple(recordings),
         writes=tuple(writes),
         unanswered=frozenset(unanswered),
         started_at=next((t.started_at for t in trace.turns if t.started_at is not None), None),
         marks=history_marks(writes),
     )
+
+
+def group_of(trace: Trace) -> str:
+    """Return the leave-out unit of a trace: its group, else its task, its session, itself."""
+    return trace.group or trace.task_id or trace.session_id or trace.id
 
 
 class RecordingIndex:

@@ -378,7 +378,7 @@ def _module(name: str) -> Any:
             return _module_of_file(Path(name))
         with _importable(Path.cwd()):
             return importlib.import_module(name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InvalidOption(
             f"{name!r} cannot be imported: {type(error).__name__}: {error}"
         ) from error

@@ -91,7 +91,7 @@ class FunctionGrader:
             found = self._function(run.trace)
             if inspect.isawaitable(found):
                 found = await found
-        except Exception as error:  # noqa: BLE001 - foreign code: its failure is a verdict
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign: its failure is a verdict
             return Finding(Verdict.ERROR, f"{self.name} raised {type(error).__name__}: {error}")
         return _finding(found, self.name)
 
