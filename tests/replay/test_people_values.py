@@ -167,8 +167,7 @@ def test_time_grows_with_the_length_of_a_hostile_text(part: str) -> None:
         mentions(part * (characters // len(part)), year=2024)
         return time.process_time() - start
 
-    short = max(seconds(20_000), 0.01)
-    assert seconds(160_000) < 30 * short
+    assert min(seconds(160_000) / max(seconds(20_000), 0.01) for _ in range(3)) < 30
 
 
 def test_a_text_of_a_megabyte_is_read_to_its_end() -> None:
