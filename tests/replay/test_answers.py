@@ -15,6 +15,7 @@ from tests.replay.conversations import (
     index_of,
 )
 from tracedance_sdk.errors import ForbiddenRecording, InvalidOption
+from tracedance_sdk.recording import tool
 from tracedance_sdk.replay.answers import (
     NOT_RECORDED,
     Answer,
@@ -266,6 +267,16 @@ def test_a_simulator_that_fails_leaves_no_answer() -> None:
 def test_a_tool_that_may_write_is_never_run() -> None:
     with pytest.raises(InvalidOption, match="'cancel_order' is not pure"):
         session(conversation("a", "g"), pure={"cancel_order": print})
+
+
+@tool(effect="write")
+def add(left: int, right: int) -> int:
+    raise AssertionError("a write ran")
+
+
+def test_a_function_that_says_it_writes_is_never_run_by_a_pure_name() -> None:
+    with pytest.raises(InvalidOption, match="'add' is not pure but 'write'"):
+        session(conversation("a", "g"), pure={"add": add})
 
 
 def test_no_rung_ever_carries_out_a_write() -> None:

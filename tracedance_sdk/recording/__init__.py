@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.recording.redaction import Redactor, SecretRedactor
     from tracedance_sdk.recording.replayed_errors import ReplayedError
     from tracedance_sdk.recording.state import state_source
-    from tracedance_sdk.recording.tools import tool
+    from tracedance_sdk.recording.tools import declared_effect, tool
     from tracedance_sdk.recording.values import freeze
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
     "agent",
     "answers_from",
     "configure",
+    "declared_effect",
     "flush",
     "freeze",
     "read_names",
@@ -83,7 +84,7 @@ __getattr__, __dir__ = lazy_face(
         "redaction": ("Redactor", "SecretRedactor"),
         "replayed_errors": ("ReplayedError",),
         "state": ("state_source",),
-        "tools": ("tool",),
+        "tools": ("declared_effect", "tool"),
         "values": ("freeze",),
     },
 )

@@ -118,6 +118,13 @@ class ToolDecoration:
         return Recorded(function, Tool(self, function).run)
 
 
+def declared_effect(function: Callable[..., Any]) -> Effect | None:
+    """Return the effect that a function was decorated with; None where nobody said one."""
+    runner = getattr(function, "_self_wrapper", None) if isinstance(function, Recorded) else None
+    owner = getattr(runner, "__self__", None)
+    return owner.decoration.effect if isinstance(owner, Tool) else None
+
+
 class Tool:
     """A function that is recorded as a tool.
 

@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
 
 from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.recording import declared_effect
 from tracedance_sdk.replay.answers.answer import Answer, MissKind, Origin
 from tracedance_sdk.replay.answers.simulators import (
     MissedCall,
@@ -84,11 +85,14 @@ class Ladder:
     names_nearest: bool = False
 
     def __post_init__(self) -> None:
-        for name in self.pure:
-            if self.effect_of(name) != "pure":
-                raise InvalidOption(
-                    f"{name!r} is not pure but {self.effect_of(name)!r}; only pure tools are run"
-                )
+        for name, function in self.pure.items():
+            # Its own decorator knows best, whatever a file says of the name.
+            effect = declared_effect(function) or self.effect_of(name)
+            for said in (effect, self.effect_of(name)):
+                if said != "pure":
+                    raise InvalidOption(
+                        f"{name!r} is not pure but {said!r}; only pure tools are run"
+                    )
 
     def begin(self) -> AnswerSession:
         """Return the answers of one run, which depend on the calls that were made before."""
