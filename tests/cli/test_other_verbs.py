@@ -145,10 +145,10 @@ ended TIME
 2 turns, 6 calls, 1 failed
 outcome {"ended":true}
 
-[1] user (human)
+[0] user (human)
   Find the total Q3 revenue in the spreadsheet and email it to Sam.
 
-[2] assistant (agent, made outside any model turn)
+[1] assistant (agent, made outside any model turn)
   1. open_spreadsheet {"name":"Q3 Revenue"}
      ok
   2. select_range {"range":"A1:A5"}

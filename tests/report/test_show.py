@@ -128,11 +128,11 @@ outcome {"success":true,"reward":1.0}
 system prompt
   Be brief.
 
-[1] user (human)
+[0] user (human)
   Mail [b]Sam[/b].
   Now.
 
-[2] assistant (agent, m-1)
+[1] assistant (agent, m-1)
   reasoning:
     First look.
   (image a.png)
@@ -145,7 +145,7 @@ system prompt
   4. stop (unknown)
      interrupted
 
-[3] assistant (agent, made outside any model turn)
+[2] assistant (agent, made outside any model turn)
   5. wipe {"text":"\\u001b[2J"}
      returned \\x1b]0;owned\\x07
      remove /draft
@@ -167,6 +167,12 @@ fidelity
       (turns[1].calls[0], turns[1].calls[1], turns[1].calls[2],
       turns[1].calls[3], turns[2].calls[0])
 """)
+
+
+def test_turns_are_counted_as_the_trace_counts_them() -> None:
+    turns = tuple(Turn(index=n, role="user", origin="human") for n in range(3))
+    headings = [line for line in shown(Trace(id="t", turns=turns)).splitlines() if line[:1] == "["]
+    assert headings == [f"[{turn.index}] user (human)" for turn in turns]
 
 
 def test_nothing_in_a_trace_reaches_the_terminal_as_a_command() -> None:

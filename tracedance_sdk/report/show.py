@@ -89,7 +89,7 @@ def _count(number: int, noun: str) -> str:
 def _print_turn(turn: Turn, console: ReportConsole, *, full: bool) -> None:
     marks = [turn.origin, *([turn.model] if turn.model else [])]
     marks += ["made outside any model turn"] if turn.synthetic else []
-    heading = f"\n[{turn.index + 1}] {turn.role} ({in_one_line(', '.join(marks))})"
+    heading = f"\n[{turn.index}] {turn.role} ({in_one_line(', '.join(marks))})"
     console.say(heading, style="bold cyan")
     for part in turn.content:
         if isinstance(part, Media):
