@@ -99,6 +99,60 @@ def test_calls_under_way_count_towards_the_limit_on_cost() -> None:
     assert (spending.sent, spending.unpriced) == (6, 1)
 
 
+NO_AMOUNTS = pytest.mark.parametrize(
+    "stated", [-5, -1e308, float("nan"), float("inf"), "3", True, [1]], ids=repr
+)
+
+
+@NO_AMOUNTS
+def test_a_stated_cost_that_is_no_amount_never_lifts_a_limit(stated: Any) -> None:
+    odd = Usage.model_construct(cost_usd=stated, input_tokens=100, output_tokens=10)
+    spending = Spending(Budget(Limits(max_cost_usd=0.5)), PRICE)
+    sent = 0
+    while spending.start() is None:
+        sent += 1
+        spending.finish(spending.priced(odd))
+    assert (sent, spending.odd_costs, spending.unpriced) == (3, 3, 0)
+    assert spending.cost_usd == pytest.approx(0.6)
+
+    without = Spending(Budget(), None)
+    usage = without.priced(odd)
+    assert usage is not None
+    assert usage.cost_usd is None
+    without.finish(usage)
+    assert (without.cost_usd, without.odd_costs, without.unpriced) == (0.0, 1, 1)
+
+
+@pytest.mark.parametrize("stated", [-5, "3", True, [1], None], ids=repr)
+def test_a_cost_in_the_reply_itself_never_lifts_a_limit(stated: Any, tmp_path: Path) -> None:
+    body = saying("openai")
+    body["usage"] |= {"cost_usd": stated, "cost": stated}
+    limits = Limits(max_cost_usd=0.5)
+    with scripted_models(lambda *_: Answer(body)) as server:
+        for sent in (3, 6):
+            cache = ReplyCache(tmp_path, server.name("openai"))
+            replies, asker = ask_all(
+                server, 6, concurrency=1, limits=limits, price=PRICE, cache=cache
+            )
+            told = [reply.usage.cost_usd for reply in replies if reply.usage is not None]
+            assert told == [pytest.approx(0.2)] * sent
+            assert len(server.requests) == sent
+            assert asker.spending.cost_usd == pytest.approx(0.6)
+
+
+def test_a_huge_stated_cost_ends_it_and_sums_stay_finite() -> None:
+    spending = Spending(Budget(Limits(max_cost_usd=5.0)), PRICE)
+    for _ in range(2):
+        spending.finish(spending.priced(Usage(cost_usd=1.7e308)))
+    assert 5.0 < spending.cost_usd < 1e13
+    assert str(spending.start()) == "not_asked: the limit of $5.00 was reached"
+
+
+@pytest.mark.parametrize("tokens", [(-5, 1), (1, -5)])
+def test_tokens_below_nothing_have_no_price(tokens: tuple[int, int]) -> None:
+    assert PRICE.cost(Usage(input_tokens=tokens[0], output_tokens=tokens[1])) is None
+
+
 def test_several_models_spend_from_one_budget() -> None:
     budget = Budget(Limits(max_calls=3, max_cost_usd=1.0))
     cheap, dear = Spending(budget, PRICE), Spending(budget, PRICE)

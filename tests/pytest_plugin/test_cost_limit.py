@@ -30,8 +30,24 @@ def turn(index: int, *, model: str | None = None, usage: Usage | None = None) ->
         (None, Usage(input_tokens=1, output_tokens=1), Spent(0.0, 0, 1)),
         ("known", Usage(output_tokens=1), Spent(0.0, 0, 1)),
         ("known", None, Spent(0.0, 0, 1)),
+        ("other", Usage(cost_usd=-5), Spent(0.0, 0, 1, 1)),
+        (
+            "known",
+            Usage(cost_usd=-5, input_tokens=10**6, output_tokens=10**6),
+            Spent(3.0, 1, 0, 1),
+        ),
+        ("known", Usage(input_tokens=-(10**9), output_tokens=1), Spent(0.0, 0, 1)),
+        *(
+            ("other", Usage.model_construct(cost_usd=odd), Spent(0.0, 0, 1, 1))
+            for odd in (float("nan"), float("inf"), "3", True)
+        ),
+        ("other", Usage(cost_usd=1.7e308), Spent(1e12, 1, 0)),
     ],
-    ids=["told", "by-table", "not-in-table", "no-model", "half-told", "no-usage"],
+    ids=[
+        *("told", "by-table", "not-in-table", "no-model", "half-told", "no-usage"),
+        *("negative", "negative-by-table", "negative-tokens", "nan", "infinite", "text", "bool"),
+        "beyond-all",
+    ],
 )
 def test_a_turn_costs_what_it_says_or_its_tokens_do(
     model: str | None, usage: Usage | None, spent: Spent
@@ -199,6 +215,30 @@ def test_priced(tracedance_recorder):
     ) in result.outlines
 
 
+def test_a_cost_below_nothing_does_not_lift_the_limit(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_agent=AGENT
+        + """
+def test_odd(tracedance_recorder):
+    run(tracedance_recorder, Usage(cost_usd=-100))
+
+def test_dear(tracedance_recorder):
+    run(tracedance_recorder, Usage(cost_usd=1.5))
+
+def test_too_late(tracedance_recorder):
+    run(tracedance_recorder, Usage(cost_usd=1.5))
+"""
+    )
+
+    result = pytester.runpytest("--tracedance-max-cost=1")
+
+    result.assert_outcomes(passed=2)
+    assert (
+        "$1.5000 spent of at most $1; 1 of 2 model turns and judgements had no price and are not"
+        " in it; 1 of 2 state a cost that is no amount, which is not used"
+    ) in result.outlines
+
+
 def test_a_recorder_that_fails_to_tell_costs_nothing_twice(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         test_agent=AGENT
@@ -228,4 +268,4 @@ def test_an_amount_that_is_none_is_refused(pytester: pytest.Pytester, amount: st
 def test_the_ledger_is_lines_of_json(tmp_path: Path) -> None:
     CostLedger(tmp_path, most_usd=1.0).add(Spent(0.5, 1, 0))
     (file,) = tmp_path.iterdir()
-    assert [json.loads(line) for line in file.read_text().splitlines()] == [[0.5, 1, 0]]
+    assert [json.loads(line) for line in file.read_text().splitlines()] == [[0.5, 1, 0, 0]]

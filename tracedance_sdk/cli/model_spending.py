@@ -26,6 +26,7 @@ def versions() -> dict[str, str]:
 def spent(opened: Sequence[OpenedModel]) -> dict[str, Any]:
     """Return what was spent on some models together, for a manifest."""
     spending = [item.asker.spending for item in opened]
+    n_odd = sum(one.odd_costs for one in spending)
     return {
         "calls": {
             "sent": sum(one.sent for one in spending),
@@ -33,6 +34,7 @@ def spent(opened: Sequence[OpenedModel]) -> dict[str, Any]:
         },
         "cost_usd": round(sum(one.cost_usd for one in spending), 6),
         "replies_without_price": sum(one.unpriced for one in spending),
+        **({"replies_with_odd_cost": n_odd} if n_odd else {}),
     }
 
 
@@ -40,9 +42,11 @@ def told_spent(manifest: Mapping[str, Any]) -> str:
     """Return what a manifest says was spent, in one line."""
     calls = manifest["calls"]
     told = f"{count(calls['sent'], 'call')} sent, {calls['from_cache']:,} from the cache"
+    n_odd = manifest.get("replies_with_odd_cost", 0)
+    odd = f"; {n_odd:,} stated a cost that is no amount, which was not used" if n_odd else ""
     if calls["sent"] == manifest["replies_without_price"]:
-        return told if not calls["sent"] else f"{told}; cost not known"
-    return f"{told}; ${manifest['cost_usd']:,.4f}"
+        return told + ("; cost not known" if calls["sent"] else "") + odd
+    return f"{told}; ${manifest['cost_usd']:,.4f}{odd}"
 
 
 @contextmanager

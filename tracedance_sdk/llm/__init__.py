@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.llm.limits import Budget, Limits, Spending
     from tracedance_sdk.llm.naming import NamedModel, chat_model
     from tracedance_sdk.llm.plugin_models import ModelFactory, PluginModel
-    from tracedance_sdk.llm.prices import Price, PriceTable, price_table
+    from tracedance_sdk.llm.prices import Cost, Price, PriceTable, cost_of, price_table
     from tracedance_sdk.llm.provider_model import RETRIES, TIMEOUT_S, ProviderModel
     from tracedance_sdk.llm.recorded_model import RecordedModel
     from tracedance_sdk.llm.reply_cache import ReplyCache, cached_models
@@ -43,6 +43,7 @@ __all__ = [
     "Budget",
     "ChatModel",
     "Context",
+    "Cost",
     "Endpoint",
     "Limits",
     "Missing",
@@ -62,6 +63,7 @@ __all__ = [
     "Spending",
     "cached_models",
     "chat_model",
+    "cost_of",
     "endpoint_of",
     "installed_providers",
     "price_table",
@@ -87,7 +89,7 @@ __getattr__, __dir__ = lazy_face(
         "limits": ("Budget", "Limits", "Spending"),
         "naming": ("NamedModel", "chat_model"),
         "plugin_models": ("ModelFactory", "PluginModel"),
-        "prices": ("Price", "PriceTable", "price_table"),
+        "prices": ("Cost", "Price", "PriceTable", "cost_of", "price_table"),
         "provider_model": ("RETRIES", "TIMEOUT_S", "ProviderModel"),
         "recorded_model": ("RecordedModel",),
         "reply_cache": ("ReplyCache", "cached_models"),

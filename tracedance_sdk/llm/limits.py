@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.llm.chat import Missing
-from tracedance_sdk.llm.prices import Price
+from tracedance_sdk.llm.prices import Price, cost_of
 from tracedance_sdk.trace import Usage
 
 _BYTES_PER_TOKEN: Final = 4
@@ -57,6 +57,8 @@ class Spending:
         sent: Its calls so far.
         cost_usd: What they cost, as far as that is known.
         unpriced: Replies whose cost is not known.
+        odd_costs: Replies, those from a cache too, that state a cost that is no amount, such as -5;
+            it is not used.
 
     Raises:
         InvalidOption: A limit on cost, and no price to count by.
@@ -71,7 +73,7 @@ class Spending:
         self._budget = budget
         self.price = price
         self._priced = 0
-        self.sent = self.unpriced = 0
+        self.sent = self.unpriced = self.odd_costs = 0
         self.cost_usd = 0.0
 
     def expected(self, request_bytes: int) -> float:
@@ -102,10 +104,13 @@ class Spending:
         return None
 
     def priced(self, usage: Usage | None) -> Usage | None:
-        """Return a reply's usage with its cost, where that is known and not yet in it."""
-        if usage is None or usage.cost_usd is not None or self.price is None:
-            return usage
-        return usage.model_copy(update={"cost_usd": self.price.cost(usage)})
+        """Return a reply's usage with its cost where that is known, and with no other."""
+        if usage is None:
+            return None
+        cost = cost_of(usage, self.price)
+        self.odd_costs += cost.is_odd
+        is_told = cost.usd == usage.cost_usd and not cost.is_odd
+        return usage if is_told else usage.model_copy(update={"cost_usd": cost.usd})
 
     def finish(self, usage: Usage | None, expected: float = 0.0) -> None:
         """Count what a call that was started has cost.
@@ -115,9 +120,10 @@ class Spending:
             expected: What was set aside for it.
         """
         self._budget.reserved_usd -= expected
-        if usage is None or usage.cost_usd is None:
+        cost = cost_of(usage, None).usd
+        if cost is None:
             self.unpriced += 1
             return
         self._priced += 1
-        self.cost_usd += usage.cost_usd
-        self._budget.cost_usd += usage.cost_usd
+        self.cost_usd += cost
+        self._budget.cost_usd += cost

@@ -16,6 +16,9 @@ from tracedance_sdk.trace import Json, Usage, parse_yaml, read_bytes
 FORMAT: Final = "tracedance.prices"
 VERSION: Final = 1
 _FIELDS: Final = ("input", "output", "cache_read", "cache_write")
+_MOST_USD: Final = 1e12
+"""What a reply counts at most, so that sums stay finite: it is beyond any limit."""
+
 _DATED: Final = re.compile(r"-(?:20\d\d-?\d\d-?\d\d|latest)$")
 
 
@@ -35,7 +38,7 @@ class Price(NamedTuple):
     as_of: str | None = None
 
     def cost(self, usage: Usage | None) -> float | None:
-        """Return what a reply cost in US dollars; None when its tokens are not known.
+        """Return what a reply cost in US dollars; None when its tokens are not known, or below 0.
 
         Example:
             >>> Price(2.0, 8.0).cost(Usage(input_tokens=1_000_000, output_tokens=500_000))
@@ -44,6 +47,8 @@ class Price(NamedTuple):
         if usage is None or usage.input_tokens is None or usage.output_tokens is None:
             return None
         read, written = usage.cache_read_tokens or 0, usage.cache_write_tokens or 0
+        if min(usage.input_tokens, usage.output_tokens, read, written) < 0:
+            return None
         plain = max(0, usage.input_tokens - read - written)
         dollars = (
             plain * self.input
@@ -52,6 +57,39 @@ class Price(NamedTuple):
             + usage.output_tokens * self.output
         )
         return dollars / 1e6
+
+
+class Cost(NamedTuple):
+    """What a reply cost.
+
+    Attributes:
+        usd: US dollars from 0 up; None when not known.
+        is_odd: The reply states a cost that is no amount, such as -5, which was not used.
+    """
+
+    usd: float | None
+    is_odd: bool = False
+
+
+def cost_of(usage: Usage | None, price: Price | None) -> Cost:
+    """Return what a reply cost: as it says itself, else its tokens at the price of its model.
+
+    A stated cost below 0, or that is no finite number, is as good as none: it would lift any limit.
+
+    Args:
+        usage: Of the reply.
+        price: Of its model; None when not known.
+
+    Example:
+        >>> cost_of(Usage(cost_usd=0.5), None)
+        Cost(usd=0.5, is_odd=False)
+        >>> cost_of(Usage(cost_usd=-5, input_tokens=1000, output_tokens=0), Price(2.0, 8.0))
+        Cost(usd=0.002, is_odd=True)
+    """
+    stated = None if usage is None else usage.cost_usd
+    if stated is not None and type(stated) in (int, float) and 0 <= stated < math.inf:
+        return Cost(float(min(stated, _MOST_USD)))
+    return Cost(None if price is None else price.cost(usage), stated is not None)
 
 
 class PriceTable:

@@ -28,11 +28,13 @@ class Spent(NamedTuple):
         cost_usd: The sum of what has a price, in US dollars.
         n_priced: Model turns and judgements with a price.
         n_unpriced: Those without: no usage was recorded, or the model is not in the table.
+        n_odd: Those that state a cost that is no amount, such as -5, which is not used.
     """
 
     cost_usd: float = 0.0
     n_priced: int = 0
     n_unpriced: int = 0
+    n_odd: int = 0
 
     def minus(self, other: Spent) -> Spent:
         """Return what was spent besides."""
@@ -40,6 +42,7 @@ class Spent(NamedTuple):
             self.cost_usd - other.cost_usd,
             self.n_priced - other.n_priced,
             self.n_unpriced - other.n_unpriced,
+            self.n_odd - other.n_odd,
         )
 
 
@@ -85,6 +88,7 @@ class CostLedger:
             math.fsum(each.cost_usd for each in added),  # ten times 0.1 is 1
             sum(each.n_priced for each in added),
             sum(each.n_unpriced for each in added),
+            sum(each.n_odd for each in added),
         )
 
     def reached(self) -> str | None:
@@ -109,32 +113,35 @@ class CostLedger:
         """
         total = self.total()
         text = f"${total.cost_usd:.4f} spent of at most ${self.most_usd:g}"
-        if not total.n_unpriced:
-            return text
         n = total.n_priced + total.n_unpriced
         noun = "model turns and judgements"
-        return f"{text}; {total.n_unpriced} of {n} {noun} had no price and are not in it"
+        if total.n_unpriced:
+            text += f"; {total.n_unpriced} of {n} {noun} had no price and are not in it"
+        if total.n_odd:
+            text += f"; {total.n_odd} of {n} state a cost that is no amount, which is not used"
+        return text
 
 
 def spent_on(traces: Iterable[Trace], usages: Iterable[Usage], *, prices: PriceTable) -> Spent:
     """Return what traces and judges' replies cost.
 
     A turn costs what it says (``usage.cost_usd``), else its tokens at the price of its model. A
-    turn of the agent's without usage counts as one without a price.
+    turn of the agent's without usage counts as one without a price. A stated cost that is no
+    amount, such as -5, is not used.
 
     Args:
         traces: Each trace once.
         usages: Of judges that asked a model.
         prices: Of models by name.
     """
-    costs: list[float | None] = [usage.cost_usd for usage in usages]
+    from tracedance_sdk.llm import cost_of
+
+    costs = [cost_of(usage, None) for usage in usages]
     for trace in traces:
         for turn in trace.turns:
-            usage = turn.usage
-            if usage is not None and usage.cost_usd is not None:
-                costs.append(float(usage.cost_usd))
-            elif usage is not None or turn.role == "assistant":
+            if turn.usage is not None or turn.role == "assistant":
                 price = None if turn.model is None else prices.of(turn.model)
-                costs.append(None if price is None else price.cost(usage))
-    known = [cost for cost in costs if cost is not None]
-    return Spent(math.fsum(known), len(known), len(costs) - len(known))
+                costs.append(cost_of(turn.usage, price))
+    known = [cost.usd for cost in costs if cost.usd is not None]
+    n_odd = sum(cost.is_odd for cost in costs)
+    return Spent(math.fsum(known), len(known), len(costs) - len(known), n_odd)

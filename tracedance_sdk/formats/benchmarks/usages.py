@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tracedance_sdk.trace import Json
+from tracedance_sdk.trace import Json, Usage
 
 _LARGEST: Final = 2**63
 
@@ -12,7 +12,8 @@ _LARGEST: Final = 2**63
 def usage_fields(usage: Json, *, cost_usd: Json = None) -> dict[str, Any] | None:
     """Return fields of `Usage` from a chat-completions ``usage`` object.
 
-    What has no field of its own stays under the provider's name; null is left out.
+    What has no field of its own stays under the provider's name; null is left out. A value that
+    does not fit the field of its name, such as a cost that is text, stays as ``reported_<name>``.
 
     Args:
         usage: The object; anything else counts as absent.
@@ -40,8 +41,19 @@ def usage_fields(usage: Json, *, cost_usd: Json = None) -> dict[str, Any] | None
     kept = {key: item for key, item in found.items() if item is not None}
     for key, item in given.items():
         if item is not None and item != {} and key not in kept:
-            kept[key] = item
+            kept[key if _fits(key, item) else f"reported_{key}"] = item
     return kept or None
+
+
+def _fits(key: str, item: Json) -> bool:
+    """Whether a value may stand under a key; that of a field of `Usage` has to be of its kind."""
+    if key not in Usage.model_fields:
+        return True
+    if isinstance(item, bool) or not isinstance(item, (int, float)):
+        return False
+    if key == "cost_usd":
+        return abs(item) <= _LARGEST
+    return isinstance(item, int) and 0 <= item < _LARGEST
 
 
 def _detail(usage: dict[str, Any], key: str) -> dict[str, Any]:
