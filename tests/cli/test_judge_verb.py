@@ -268,6 +268,7 @@ def test_judges_have_one_budget(places: Path, tracedance: Tracedance) -> None:
     assert done.code == 3
     assert len(server.requests) == 3
     assert "not_asked 1; it says: the limit of 3 calls was reached" in one_line(done.out)
+    assert "passing from a mean of 4; asked for 3 of 4 scores" in one_line(done.out)
 
 
 @pytest.mark.parametrize(
@@ -449,7 +450,10 @@ LOCAL = "openai:x@http://127.0.0.1:9/v1"
         (("traces", "--rubric", "kind.yaml", "--model", "hal:9000"), "unknown provider 'hal'"),
         (("traces", "--rubric", "kind.yaml", "--model", "openai:gpt-5"), "OPENAI_API_KEY"),
         (("traces", "--rubric", "kind.yaml", "--max-cost", "1"), "price of openai:x@http"),
-        (("traces", "--rubric", "kind.yaml", "--turn", "99"), "left out: no turn of the model's"),
+        (
+            ("traces", "--rubric", "kind.yaml", "--turn", "99"),
+            ": turn 99 is not there: the last is 2",
+        ),
         (("traces", "--rubric", "done.yaml", "--mode", "joint"), "use single mode"),
         (("traces", "--rubric", "kind.yaml", "--traces", "traces"), "no result set is given"),
         (("traces", "--rubric", "kind.yaml", "--trace", "ffff"), "nothing to judge there"),

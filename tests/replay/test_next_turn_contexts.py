@@ -65,6 +65,37 @@ def test_a_trace_is_cut_where_it_is_asked(cut: Cut | None, expected: list[Any]) 
     assert found(TALK, cut) == expected
 
 
+MADE = turn("assistant", calls=[call("look")]).model_copy(update={"synthetic": True})
+
+
+@pytest.mark.parametrize(
+    ("given", "cut", "told"),
+    [
+        (TALK, Cut(turn=3), "turn 3 is the user's; the model's turns are 1, 2, 4"),
+        (TALK, Cut(turn=9), "turn 9 is not there: the last is 5; the model's turns are 1, 2, 4"),
+        (trace(MADE), Cut(turn=0), "turn 0 was made outside any model turn"),
+        (Trace(id="t"), Cut(turn=0), "it has no turn"),
+        (
+            trace(*[turn("assistant", "a"), turn("user", "b")] * 20),
+            Cut(turn=1),
+            "turn 1 is the user's; the model's turns are 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22,"
+            " ... (20 in all)",
+        ),
+        (TALK, Cut(before_call="lok"), "the model does not call 'lok'; called are look"),
+        (
+            trace(turn("user", "a")),
+            Cut(before_call="x"),
+            "the model does not call 'x'; it calls none",
+        ),
+    ],
+    ids=["the user's", "beyond", "made", "empty", "many", "another call", "no call"],
+)
+def test_what_is_left_out_says_what_there_is(given: Trace, cut: Cut, told: str) -> None:
+    (left_out,) = decision_points(given, cut)
+    assert isinstance(left_out, Exclusion)
+    assert left_out.detail == told
+
+
 def test_a_cut_says_one_thing() -> None:
     with pytest.raises(InvalidOption, match="cut once"):
         found(TALK, Cut(turn=1, before_call="look"))

@@ -184,6 +184,8 @@ def test_every_reply_is_one_row_whatever_became_of_it(
     assert (manifest["answers"], sum(manifest["missing"].values())) == (1, 7)
     printed = capsys.readouterr()
     assert "missing: refused" in printed.out
+    assert " was asked for 7 of 8 turns in 1 context\n" in printed.out
+    assert " took " not in printed.out
     files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) > 5
     assert not [data for data in files if PLANTED.encode() in data]
@@ -238,9 +240,18 @@ LOCAL = "openai:x@http://127.0.0.1:9/v1"
     ("options", "told"),
     [
         (("--model", LOCAL, "--turn", "5", "--before-call", "look"), "say where to cut once"),
-        (("--model", LOCAL, "--turn", "99"), "left out: no turn of the model's there (1)"),
-        (("--model", LOCAL, "--turn", "0"), "left out: no turn of the model's there (1)"),
-        (("--model", LOCAL, "--before-call", "fly"), "left out: no call of that tool (1)"),
+        (
+            ("--model", LOCAL, "--turn", "99"),
+            ": turn 99 is not there: the last is 5; the model's turns are 1, 2, 4, 5\n",
+        ),
+        (
+            ("--model", LOCAL, "--turn", "0"),
+            ": turn 0 is the user's; the model's turns are 1, 2, 4, 5\n",
+        ),
+        (
+            ("--model", LOCAL, "--before-call", "bookroom"),
+            ": the model does not call 'bookroom'; called are book_room, find_rooms\n",
+        ),
         (("--model", LOCAL, "--max-cost", "1"), "x@http://127.0.0.1:9/v1 is not known"),
         (("--model", LOCAL, "--as-recorded", "--temperature", "1"), "either --as-recorded"),
         (("--model", LOCAL, "--spec", "nowhere.yaml"), "nowhere.yaml"),

@@ -173,7 +173,9 @@ def _turns(source: Trace | Instance, sources: Sources) -> Iterator[JudgedItem | 
         trace, place = point.trace, point.turn
         response = trace.turns[place] if place < len(trace.turns) else None
         if response is None or response.role != "assistant":
-            yield Exclusion(trace.id, place, "no recorded turn", "", point.instance_id)
+            told = f"turn {place} is not there: the trace has {len(trace.turns)}"
+            told = told if response is None else f"turn {place} is the {response.role}'s"
+            yield Exclusion(trace.id, place, "no recorded turn", told, point.instance_id)
             continue
         subject = Subject(trace_id=trace.id, turn=place, instance_id=point.instance_id)
         group = point.group or trace.group or trace.task_id

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.cli.judge_items import NO_CONTEXT, Items, Sources, find_items
 from tracedance_sdk.cli.judge_summary import RubricSummary, summarise
+from tracedance_sdk.cli.left_out import told_left_out
 from tracedance_sdk.cli.model_options import ModelOptions, OpenedModel, opened_models
 from tracedance_sdk.cli.model_spending import asking_progress, spent, versions
 from tracedance_sdk.cli.wanted import Missed
@@ -119,9 +120,7 @@ def _panel(plan: JudgePlan, rubric: Rubric, opened: list[OpenedModel]) -> Panel:
 def _nothing(excluded: list[Exclusion]) -> str:
     if not excluded:
         return "nothing to judge there, so no model was asked"
-    reasons = Counter(item.reason for item in excluded)
-    told = ", ".join(f"{reason} ({number:,})" for reason, number in reasons.most_common(4))
-    return f"nothing to judge, so no model was asked; left out: {told}"
+    return f"nothing to judge, so no model was asked; {told_left_out(excluded)}"
 
 
 def _is_lacking(items: Items, sources: Sources) -> bool:

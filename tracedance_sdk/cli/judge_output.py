@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -14,11 +13,11 @@ from tracedance_sdk.cli.counts import count
 from tracedance_sdk.cli.judge_jobs import Judged
 from tracedance_sdk.cli.judge_letters import lettered, say_legend
 from tracedance_sdk.cli.judge_summary import Passes, RubricSummary, Scored, Unscored
+from tracedance_sdk.cli.left_out import print_left_out
 from tracedance_sdk.cli.model_spending import told_spent
 from tracedance_sdk.llm import MISSING
 from tracedance_sdk.report import ReportConsole, document_text, in_one_line, report_console
 
-_MOST_ROWS: Final = 20
 _ADDRESS: Final = re.compile(r"@https?://[^#]*")
 _TITLES: Final = ("", "items", "mean", "95 %", "passed", "rate", "95 %", "missing", "spread")
 _PASSES: Final = (4, 5, 6)
@@ -40,10 +39,7 @@ def print_judged(judged: Judged, *, as_json: bool) -> None:
         return
     console = report_console()
     manifest = judged.manifest
-    left_out = Counter(manifest["exclusions"]).most_common(_MOST_ROWS)
-    if left_out:
-        rows = [(reason, f"{number:,}") for reason, number in left_out]
-        print_columns(console, ("Left out", "number"), rows, numbers=(1,))
+    if print_left_out(console, manifest):
         console.say("")
     for summary in judged.summaries:
         _print_rubric(console, summary, judged)
@@ -60,7 +56,11 @@ def _print_rubric(console: ReportConsole, summary: RubricSummary, judged: Judged
         told += ", judged jointly"
     if plan.repeats > 1:
         told += f", {plan.repeats} times each"
-    console.say(told)
+    unasked = sum(item.number for item in summary.unscored if item.kind == "not_asked")
+    if unasked:
+        wanted = summary.panel.scored.n_scores
+        told += f"; asked for {wanted - unasked:,} of {count(wanted, 'score')}"
+    console.say(told, hang=2)
     letters = lettered([judge.name for judge in summary.judges])
     alone = len(letters) == 1
     if alone:

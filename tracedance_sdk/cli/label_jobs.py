@@ -14,6 +14,7 @@ from tracedance_sdk.cli.judge_items import NO_CONTEXT
 from tracedance_sdk.cli.label_items import LabelItems
 from tracedance_sdk.cli.label_keys import standard_keys
 from tracedance_sdk.cli.label_screen import LabelScreen
+from tracedance_sdk.cli.left_out import told_left_out
 from tracedance_sdk.errors import InvalidOption, UnreadableFile, shown
 from tracedance_sdk.judging import (
     ItemKey,
@@ -224,11 +225,9 @@ def _chosen(plan: LabelPlan, items: LabelItems) -> list[JudgedItem]:
 
 
 def _nothing(items: LabelItems) -> str:
-    reasons = list(items.exclusions.items())[:4]
-    if not reasons:
+    if not items.excluded:
         return "there is nothing to label"
-    told = ", ".join(f"{reason} ({number:,})" for reason, number in reasons)
-    return f"there is nothing to label; left out: {told}"
+    return f"there is nothing to label; {told_left_out(items.excluded)}"
 
 
 def _check_out(plan: LabelPlan) -> None:

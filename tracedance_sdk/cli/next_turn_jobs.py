@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from tracedance_sdk.cli.left_out import told_left_out
 from tracedance_sdk.cli.model_options import ModelOptions, OpenedModel, opened_models
 from tracedance_sdk.cli.model_spending import asking_progress, spent, versions
 from tracedance_sdk.errors import InvalidOption
@@ -173,9 +174,7 @@ def _sendable(
 def _nothing_to_send(excluded: list[Exclusion]) -> str:
     if not excluded:
         return "no traces there, so no model was asked"
-    reasons = Counter(item.reason for item in excluded)
-    told = ", ".join(f"{reason} ({number:,})" for reason, number in reasons.most_common(4))
-    return f"no context can be sent, so no model was asked; left out: {told}"
+    return f"no context can be sent, so no model was asked; {told_left_out(excluded)}"
 
 
 def _manifest(

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any, Final
 
 import click
 
 from tracedance_sdk.cli.columns import print_columns
 from tracedance_sdk.cli.counts import count
+from tracedance_sdk.cli.left_out import print_left_out
 from tracedance_sdk.cli.model_spending import told_spent
 from tracedance_sdk.cli.next_turn_jobs import Outcome
 from tracedance_sdk.llm import MISSING
 from tracedance_sdk.replay import GRADER
-from tracedance_sdk.report import document_text, report_console
+from tracedance_sdk.report import document_text, in_one_line, report_console
 
-_MOST_ROWS: Final = 20
+_NOT_ASKED: Final = "not_asked"
 _ODD_CALLS: Final = {
     "answers_with_unknown_tools": "calls what was not offered",
     "answers_with_bad_arguments": "arguments against the schema",
@@ -35,10 +37,7 @@ def print_outcome(outcome: Outcome, *, as_json: bool) -> None:
     console = report_console()
     manifest = outcome.manifest
     replies = [row for row in outcome.rows if row.grader == GRADER]
-    console.say(
-        f"{manifest['model']} took {count(len(replies), 'turn')} "
-        f"in {count(manifest['contexts'], 'context')}"
-    )
+    console.say(in_one_line(_headline(manifest, len(replies))), hang=2)
     rows = [("answer", f"{manifest['answers']:,}", "")]
     rows += [
         (f"  {what}", f"{manifest[key]:,}", _first_odd(outcome, key.removeprefix("answers_with_")))
@@ -58,12 +57,18 @@ def print_outcome(outcome: Outcome, *, as_json: bool) -> None:
             [(verdict, f"{number:,}") for verdict, number in sorted(checked.items())],
             numbers=(1,),
         )
-    left_out = Counter(manifest["exclusions"]).most_common()
-    if left_out:
-        shown = [(reason, f"{number:,}") for reason, number in left_out[:_MOST_ROWS]]
-        print_columns(console, ("Left out", "number"), shown, numbers=(1,))
+    print_left_out(console, manifest)
     console.say(told_spent(manifest))
     console.say(f"result set: {outcome.plan.out}")
+
+
+def _headline(manifest: Mapping[str, Any], wanted: int) -> str:
+    """Say how many turns were taken, or how many of those wanted the model was asked for."""
+    where = f"in {count(manifest['contexts'], 'context')}"
+    unasked = manifest["missing"].get(_NOT_ASKED, 0)
+    if not unasked:
+        return f"{manifest['model']} took {count(wanted, 'turn')} {where}"
+    return f"{manifest['model']} was asked for {wanted - unasked:,} of {wanted:,} turns {where}"
 
 
 def _first_odd(outcome: Outcome, field: str) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import difflib
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.errors import InvalidOption, shown
 from tracedance_sdk.formats import complete_tools, tool_table
 from tracedance_sdk.llm import Context, Settings
 from tracedance_sdk.replay.instances import Instance
@@ -15,6 +16,7 @@ ToolLimit = Literal["recorded", "known", "inferred"]
 
 _ORIGINS: Final[tuple[ToolLimit, ...]] = ("recorded", "known", "inferred")
 _LACKING: Final = ("content_off", "result_missing", "result_truncated", "value_elsewhere")
+_MOST_TOLD: Final = 12
 
 
 class DecisionPoint(NamedTuple):
@@ -158,13 +160,42 @@ def _turns(trace: Trace, cut: Cut) -> list[int] | Exclusion:
     if cut.turn is not None:
         if any(turn.index == cut.turn for turn in own):
             return [cut.turn]
-        return Exclusion(trace.id, cut.turn, "no turn of the model's there")
+        told = _whose(trace, cut.turn, [turn.index for turn in own])
+        return Exclusion(trace.id, cut.turn, "no turn of the model's there", told)
     if cut.before_call is not None:
         found = [
             turn.index for turn in own if any(call.name == cut.before_call for call in turn.calls)
         ]
-        return found or Exclusion(trace.id, None, "no call of that tool")
+        return found or Exclusion(trace.id, None, "no call of that tool", _called(own, cut))
     return [own[-1].index] if own else Exclusion(trace.id, None, "no turn of the model's")
+
+
+def _whose(trace: Trace, asked: int, own: Sequence[int]) -> str:
+    """Say whose turn was asked for, and which turns are the model's."""
+    if asked >= len(trace.turns):
+        last = len(trace.turns) - 1
+        told = f"turn {asked} is not there: the last is {last}" if trace.turns else "it has no turn"
+    elif trace.turns[asked].role == "assistant":
+        told = f"turn {asked} was made outside any model turn"
+    else:
+        told = f"turn {asked} is the {trace.turns[asked].role}'s"
+    return f"{told}; the model's turns are {_listed(map(str, own))}" if own else told
+
+
+def _called(own: Sequence[Turn], cut: Cut) -> str:
+    """Say which tool is not called, and which are; those of a like name first."""
+    called = dict.fromkeys(call.name for turn in own for call in turn.calls)
+    wanted = cut.before_call or ""
+    near = difflib.get_close_matches(wanted, called, n=3)
+    names = [*near, *(name for name in called if name not in near)]
+    there = f"called are {_listed(names)}" if names else "it calls none"
+    return f"the model does not call {shown(wanted)}; {there}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    told = list(names)
+    more = f", ... ({len(told):,} in all)" if len(told) > _MOST_TOLD else ""
+    return ", ".join(told[:_MOST_TOLD]) + more
 
 
 def _lacks_tools(trace: Trace, limit: ToolLimit) -> tuple[str, str] | None:
