@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.store.compaction import CompactSummary
     from tracedance_sdk.store.facts import StoredDocument
     from tracedance_sdk.store.feature_columns import FAMILIES
+    from tracedance_sdk.store.features import Deriver
     from tracedance_sdk.store.folder import holds_store
     from tracedance_sdk.store.import_report import ORIGINS, ImportReport, SourceProblem, Tally
     from tracedance_sdk.store.importing import (
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
     from tracedance_sdk.store.listing import DataFile, SourceSummary
     from tracedance_sdk.store.manifest import FORMAT, is_data_name, manifest_number
     from tracedance_sdk.store.meaning import PREFIX, Meant, ambiguous, rank_of
+    from tracedance_sdk.store.partition_reader import (
+        PartitionKey,
+        PartitionReader,
+        TraceRows,
+        rows_of_trace,
+    )
     from tracedance_sdk.store.queries import VIEWS, Selection
     from tracedance_sdk.store.removal import PruneSummary
     from tracedance_sdk.store.trace_store import ToolLimit, TraceStore
@@ -41,11 +48,14 @@ __all__ = [
     "Column",
     "CompactSummary",
     "DataFile",
+    "Deriver",
     "ImportPlan",
     "ImportReport",
     "IndexSummary",
     "JSONRedactor",
     "Meant",
+    "PartitionKey",
+    "PartitionReader",
     "PruneSummary",
     "Selection",
     "SourceProblem",
@@ -53,6 +63,7 @@ __all__ = [
     "StoredDocument",
     "Tally",
     "ToolLimit",
+    "TraceRows",
     "TraceStore",
     "ambiguous",
     "cleaned_text",
@@ -61,6 +72,7 @@ __all__ = [
     "is_data_name",
     "manifest_number",
     "rank_of",
+    "rows_of_trace",
 ]
 
 __getattr__, __dir__ = lazy_face(
@@ -71,6 +83,7 @@ __getattr__, __dir__ = lazy_face(
         "compaction": ("CompactSummary",),
         "facts": ("StoredDocument",),
         "feature_columns": ("FAMILIES",),
+        "features": ("Deriver",),
         "folder": ("holds_store",),
         "import_report": ("ORIGINS", "ImportReport", "SourceProblem", "Tally"),
         "importing": ("ImportPlan", "JSONRedactor", "cleaned_text", "import_sources"),
@@ -78,6 +91,7 @@ __getattr__, __dir__ = lazy_face(
         "listing": ("DataFile", "SourceSummary"),
         "manifest": ("FORMAT", "is_data_name", "manifest_number"),
         "meaning": ("PREFIX", "Meant", "ambiguous", "rank_of"),
+        "partition_reader": ("PartitionKey", "PartitionReader", "TraceRows", "rows_of_trace"),
         "queries": ("VIEWS", "Selection"),
         "removal": ("PruneSummary",),
         "trace_store": ("ToolLimit", "TraceStore"),

@@ -28,6 +28,7 @@ from tracedance_sdk.store.listing import DataFile, SourceSummary, data_files, su
 from tracedance_sdk.store.manifest import Manifest
 from tracedance_sdk.store.meaning import MOST_NAMED, NATIVE, PREFIX, WHOLE, Meant, ambiguous
 from tracedance_sdk.store.moving import live_rows, merged_shapes, read_traces
+from tracedance_sdk.store.partition_reader import PartitionKey, partition_keys
 from tracedance_sdk.store.partitions import read_shapes
 from tracedance_sdk.store.queries import Selection, asks_features, run_select
 from tracedance_sdk.store.query_process import run_apart
@@ -352,6 +353,14 @@ class TraceStore:
             index_store(self._folder)
             manifest = self._present()
         return manifest
+
+    def partitions(self) -> list[PartitionKey]:
+        """Return the parts that can be searched one by one, their features derived first.
+
+        Raises:
+            StoreError: Features are lacking and the folder cannot be written to, or is damaged.
+        """
+        return partition_keys(self._derived())
 
     def index(self, *, processes: int = 1, force: bool = False) -> IndexSummary:
         """Derive the features of partitions that lack them, or whose features are out of date.

@@ -1,0 +1,1 @@
+"""A store is gone through for behaviours, a partition at a time."""
