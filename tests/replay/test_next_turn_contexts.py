@@ -78,8 +78,9 @@ MADE = turn("assistant", calls=[call("look")]).model_copy(update={"synthetic": T
         (
             trace(*[turn("assistant", "a"), turn("user", "b")] * 20),
             Cut(turn=1),
-            "turn 1 is the user's; the model's turns are 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22,"
-            " ... (20 in all)",
+            "turn 1 is the user's; the model's turns are "
+            + ", ".join(map(str, range(0, 24, 2)))
+            + ", ... (20 in all)",
         ),
         (TALK, Cut(before_call="lok"), "the model does not call 'lok'; called are look"),
         (
