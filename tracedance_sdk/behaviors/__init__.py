@@ -34,24 +34,35 @@ if TYPE_CHECKING:
         RuleJudge,
     )
     from tracedance_sdk.behaviors.run import Run, SeenCall, SeenTurn
+    from tracedance_sdk.behaviors.scanning.choosing import Caps
+    from tracedance_sdk.behaviors.scanning.occurrences import (
+        Occurrence,
+        read_occurrences,
+        write_occurrences,
+    )
     from tracedance_sdk.behaviors.scanning.partition import Found, Wanted, scan_partition
+    from tracedance_sdk.behaviors.scanning.store_scan import Funnel, StoreScan, scan_store
 
 __all__ = [
-    "GROUPS",
     "Anchor",
     "Answered",
     "Behavior",
     "Candidate",
+    "Caps",
     "Evidence",
     "Found",
+    "Funnel",
+    "GROUPS",
     "Hit",
     "Judged",
+    "Occurrence",
     "Parameter",
     "Predicate",
     "RuleJudge",
     "Run",
     "SeenCall",
     "SeenTurn",
+    "StoreScan",
     "Wanted",
     "behavior_named",
     "judge_named",
@@ -59,7 +70,10 @@ __all__ = [
     "packaged_behaviors",
     "parse_behavior",
     "predicate_named",
+    "read_occurrences",
     "scan_partition",
+    "scan_store",
+    "write_occurrences",
 ]
 
 __getattr__, __dir__ = lazy_face(
@@ -76,6 +90,9 @@ __getattr__, __dir__ = lazy_face(
         "catalogue": ("behavior_named", "judge_named", "packaged_behaviors", "predicate_named"),
         "hits": ("Answered", "Candidate", "Evidence", "Hit", "Judged", "Predicate", "RuleJudge"),
         "run": ("Run", "SeenCall", "SeenTurn"),
+        "scanning.choosing": ("Caps",),
+        "scanning.occurrences": ("Occurrence", "read_occurrences", "write_occurrences"),
         "scanning.partition": ("Found", "Wanted", "scan_partition"),
+        "scanning.store_scan": ("Funnel", "StoreScan", "scan_store"),
     },
 )

@@ -1,7 +1,8 @@
 """A behaviour: what it is, how it is found, where it is cut, how an answer is scored.
 
 A behaviour is a file of data (YAML or JSON): ``{"format": "tracedance.behavior", "version": 1,
-"id": ..., "frame": "action", "anchor": {"sql": ..., "predicate": ...}, "levels": {0: ...}}``. The catalogue's come with the package and are known by their ids and names.
+"id": ..., "frame": "action", "anchor": {"sql": ...}, "levels": {0: ..., 5: ...}}``. Those of the
+catalogue come with the package and are known by their ids and names.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ It is made of the rows of a store's views, or of a trace that lies in no store; 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -114,6 +115,12 @@ class SeenTurn:
     def model(self) -> str | None:
         """The model that wrote it."""
         value: str | None = self._row["model"]
+        return value
+
+    @property
+    def started_at(self) -> datetime | None:
+        """When it began."""
+        value: datetime | None = self._row["started_at"]
         return value
 
 

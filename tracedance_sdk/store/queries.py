@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.errors import InvalidQuery, StoreError
 from tracedance_sdk.store.allowed_sql import first_line, in_short, views_asked
+from tracedance_sdk.store.column_hints import unknown_column
 from tracedance_sdk.store.columns import CALLS, ROW, TRACES, TURNS, Column, public
 from tracedance_sdk.store.damage import found_damage
 from tracedance_sdk.store.feature_columns import FEATURES, FEATURES_VERSION
@@ -63,7 +64,9 @@ def run_select(
     except (duckdb.Error, RuntimeError, OverflowError, MemoryError) as error:
         if damage := found_damage(folder, manifest, views, error):
             raise damage from error
-        raise InvalidQuery(f"{first_line(error)}: {in_short(sql)}") from error
+        columns = {name: public(of) for name, of in VIEWS.items()}
+        reason = unknown_column(first_line(error), views, columns) or first_line(error)
+        raise InvalidQuery(f"{reason}: {in_short(sql)}") from error
     finally:
         connection.close()
 

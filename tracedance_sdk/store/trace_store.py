@@ -136,6 +136,11 @@ class TraceStore:
     def __repr__(self) -> str:
         return f"TraceStore.open({str(self._folder)!r})"
 
+    @property
+    def path(self) -> Path | None:
+        """The folder it lies in; None for a store at a URL."""
+        return None if isinstance(self._folder, RemoteFolder) else self._folder.path
+
     def __len__(self) -> int:
         return self._present().live
 

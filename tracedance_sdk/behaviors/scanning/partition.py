@@ -6,17 +6,27 @@ second stages look at them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.behaviors.behavior import Behavior
 from tracedance_sdk.behaviors.catalogue import predicate_named
 from tracedance_sdk.behaviors.hits import Candidate, Evidence, Hit, Predicate
 from tracedance_sdk.behaviors.run import Run
+from tracedance_sdk.behaviors.scanning.near_duplicates import signature
+from tracedance_sdk.behaviors.scanning.occurrences import Occurrence, Shown, occurrence_id
 from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.store import PartitionKey, PartitionReader
 from tracedance_sdk.trace import Json
+
+_HOME: Final = re.compile(r"^(?:/home|/Users|/root/home|[A-Za-z]:[\\/]Users)[\\/]([^\\/]+)")
+_QUOTE: Final = 500
+
+_Place = tuple[int, int | None]
+_OnHit = Callable[[Run, Behavior, Hit], None]
 
 
 class Wanted(NamedTuple):
@@ -33,7 +43,7 @@ class Found(NamedTuple):
         behavior: Its id.
         candidates: Places that its SQL named.
         traces: Runs that it named a place in.
-        hits: By trace id, at most one for each source turn, in order of turns.
+        hits: By trace id, at most one for each source turn, in the order they were found.
         errors: Why places could not be looked at, one line each.
     """
 
@@ -42,6 +52,35 @@ class Found(NamedTuple):
     traces: int
     hits: dict[str, list[Hit]]
     errors: list[str]
+
+
+class Counted(NamedTuple):
+    """What one behaviour comes to, in numbers; see `Found`."""
+
+    behavior: str
+    candidates: int
+    traces: int
+    hits: int
+    errors: tuple[str, ...] = ()
+
+
+class Outcome(NamedTuple):
+    """What a scan of a partition says.
+
+    Attributes:
+        traces: How many it holds.
+        sessions: Sessions by ISO week of their beginning, such as ``2026-W07``; under the empty
+            text those without a time.
+        counted: One for each behaviour, in the order they were wanted.
+        occurrences: All hits.
+        signatures: By id of the occurrence, for finding near-duplicates.
+    """
+
+    traces: int
+    sessions: dict[str, int]
+    counted: tuple[Counted, ...]
+    occurrences: tuple[Occurrence, ...]
+    signatures: dict[str, tuple[int, ...]]
 
 
 def scan_partition(folder: Path, key: PartitionKey, wanted: Sequence[Wanted]) -> list[Found]:
@@ -59,30 +98,75 @@ def scan_partition(folder: Path, key: PartitionKey, wanted: Sequence[Wanted]) ->
         StoreError: The partition is damaged, or not the one that was meant.
     """
     with PartitionReader(folder, key) as reader:
-        places = [_places(reader, item.behavior) for item in wanted]
-        found = [
-            Found(
-                item.behavior.id,
-                sum(map(len, places[number].values())),
-                len(places[number]),
-                {},
-                [],
-            )
-            for number, item in enumerate(wanted)
-        ]
-        stages = [_stage(item.behavior) for item in wanted]
-        for rows in reader.rows({trace_id for named in places for trace_id in named}):
-            run = Run(rows)
-            for number, item in enumerate(wanted):
-                for turn, call in places[number].get(run.trace_id, ()):
-                    _look(
-                        Candidate(run, turn, call, item.parameters), stages[number], found[number]
-                    )
+        return _found(reader, wanted)
+
+
+def partition_outcome(folder: Path, key: PartitionKey, wanted: Sequence[Wanted]) -> Outcome:
+    """Look for behaviours in a partition, and say where each occurrence stands.
+
+    Args:
+        folder: The store's.
+        key: Of the partition.
+        wanted: The behaviours.
+
+    Raises:
+        StoreError: The partition is damaged, or not the one that was meant.
+        MissingDependency: datasketch is not installed.
+    """
+    signatures: dict[str, tuple[int, ...]] = {}
+    turns: dict[str, tuple[str | None, datetime | None]] = {}
+
+    def note(run: Run, behavior: Behavior, hit: Hit) -> None:
+        name = occurrence_id(behavior.id, run.trace_id, hit.turn)
+        signatures[name] = signature(run, hit.turn)
+        turn = run.turns[hit.turn]
+        turns[name] = (turn.model, turn.started_at)
+
+    with PartitionReader(folder, key) as reader:
+        found = _found(reader, wanted, on_hit=note)
+        abouts = _abouts(reader, {trace_id for item in found for trace_id in item.hits})
+        sessions = _sessions_by_week(reader)
+    occurrences = tuple(
+        _occurrence(item.behavior, abouts[trace_id], hit, turns)
+        for item in found
+        for trace_id, hits in sorted(item.hits.items())
+        for hit in hits
+    )
+    counted = tuple(
+        Counted(
+            item.behavior,
+            item.candidates,
+            item.traces,
+            sum(map(len, item.hits.values())),
+            tuple(item.errors),
+        )
+        for item in found
+    )
+    return Outcome(key.live, sessions, counted, occurrences, signatures)
+
+
+def _found(
+    reader: PartitionReader, wanted: Sequence[Wanted], *, on_hit: _OnHit | None = None
+) -> list[Found]:
+    places = [_places(reader, item.behavior) for item in wanted]
+    found = [
+        Found(item.behavior.id, sum(map(len, named.values())), len(named), {}, [])
+        for item, named in zip(wanted, places, strict=True)
+    ]
+    stages = [_stage(item.behavior) for item in wanted]
+    for rows in reader.rows({trace_id for named in places for trace_id in named}):
+        run = Run(rows)
+        for number, item in enumerate(wanted):
+            for turn, call in places[number].get(run.trace_id, ()):
+                candidate = Candidate(run, turn, call, item.parameters)
+                hit = _look(candidate, stages[number], found[number])
+                if hit is not None and on_hit is not None:
+                    on_hit(run, item.behavior, hit)
     return found
 
 
-def _places(reader: PartitionReader, behavior: Behavior) -> dict[str, list[tuple[int, int | None]]]:
-    named: dict[str, set[tuple[int, int | None]]] = {}
+def _places(reader: PartitionReader, behavior: Behavior) -> dict[str, list[_Place]]:
+    named: dict[str, set[_Place]] = {}
     for trace_id, turn, *call in reader.select(behavior.anchor.sql):
         named.setdefault(trace_id, set()).add((turn, call[0] if call else None))
     return {
@@ -100,14 +184,74 @@ def _as_named(candidate: Candidate) -> Hit:
     return Hit(candidate.turn, (Evidence(candidate.turn, candidate.call),))
 
 
-def _look(candidate: Candidate, stage: Predicate, found: Found) -> None:
+def _look(candidate: Candidate, stage: Predicate, found: Found) -> Hit | None:
+    """Return the hit of a candidate if there is one and its source turn is not a hit already."""
     try:
         hit = stage(candidate)
     except TraceDanceError as error:
         found.errors.append(f"trace {candidate.run.trace_id}, turn {candidate.turn}: {error}")
-        return
+        return None
     if hit is None:
-        return
+        return None
     hits = found.hits.setdefault(candidate.run.trace_id, [])
-    if all(other.turn != hit.turn for other in hits):
-        hits.append(hit)
+    if any(other.turn == hit.turn for other in hits):
+        return None
+    hits.append(hit)
+    return hit
+
+
+class _About(NamedTuple):
+    trace_id: str
+    session: str
+    project: str | None
+    cwd: str | None
+    agent: str | None
+    collector: str | None
+    started_at: datetime | None
+
+
+def _abouts(reader: PartitionReader, trace_ids: set[str]) -> dict[str, _About]:
+    rows = reader.select(
+        "SELECT trace_id, family, project, cwd, agent, collector, started_at FROM traces "
+        "WHERE list_contains(?, trace_id)",
+        [sorted(trace_ids)],
+    )
+    return {row[0]: _About(*row) for row in rows}
+
+
+def _sessions_by_week(reader: PartitionReader) -> dict[str, int]:
+    rows = reader.select(
+        "SELECT coalesce(strftime(first, '%G-W%V'), '') AS week, count(*) FROM "
+        "(SELECT min(started_at) AS first FROM traces GROUP BY family) GROUP BY week ORDER BY week"
+    )
+    return dict(rows)
+
+
+def _occurrence(
+    behavior: str,
+    about: _About,
+    hit: Hit,
+    turns: Mapping[str, tuple[str | None, datetime | None]],
+) -> Occurrence:
+    name = occurrence_id(behavior, about.trace_id, hit.turn)
+    model, started_at = turns[name]
+    at: Any = started_at or about.started_at
+    home = _HOME.match(about.cwd or "")
+    return Occurrence(
+        id=name,
+        behavior=behavior,
+        trace_id=about.trace_id,
+        turn=hit.turn,
+        session=about.session,
+        project=about.project or about.cwd,
+        user=home.group(1) if home else None,
+        agent=about.agent,
+        collector=about.collector,
+        model=model,
+        at=None if at is None else at.isoformat(),
+        evidence=tuple(
+            Shown(turn=item.turn, call=item.call, quote=item.quote[:_QUOTE])
+            for item in hit.evidence
+        ),
+        note=hit.note,
+    )

@@ -1,0 +1,103 @@
+"""Outcomes of partitions on disk, so that a scan that was stopped goes on where it was.
+
+An outcome is kept under the digest of all that it depends on: the partition with its features, the
+behaviours and the values of their parameters, and this release. What is kept for anything else is
+never read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from tracedance_sdk.behaviors.scanning.occurrences import Occurrence
+from tracedance_sdk.behaviors.scanning.partition import Counted, Outcome, Wanted
+from tracedance_sdk.errors import UnreadableFile
+from tracedance_sdk.store import PartitionKey
+from tracedance_sdk.trace import json_digest
+
+FORMAT: Final = "tracedance.scan_outcome"
+_RULES: Final = 1
+"""Goes up when the second stages of the catalogue change what they find."""
+
+
+class KeptOutcomes:
+    """A folder of outcomes.
+
+    Args:
+        folder: Made when it is not there.
+
+    Raises:
+        UnreadableFile: It cannot be made.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise UnreadableFile(f"{str(folder)!r} cannot be made: {error.strerror}") from error
+
+    def get(self, key: PartitionKey, wanted: Sequence[Wanted]) -> Outcome | None:
+        """Return what is kept of a partition; None when nothing, or nothing whole, is."""
+        try:
+            value = orjson.loads(self._path(key, wanted).read_bytes())
+            if value["format"] != FORMAT:
+                return None
+            return _read(value)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def keep(self, key: PartitionKey, wanted: Sequence[Wanted], outcome: Outcome) -> None:
+        """Keep the outcome of a partition.
+
+        Raises:
+            UnreadableFile: The folder cannot be written to.
+        """
+        path = self._path(key, wanted)
+        draft = path.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            draft.write_bytes(orjson.dumps(_written(outcome)))
+            draft.replace(path)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise UnreadableFile(f"{str(path)!r} cannot be written: {error.strerror}") from error
+
+    def _path(self, key: PartitionKey, wanted: Sequence[Wanted]) -> Path:
+        asked = [[item.behavior.sha256, dict(item.parameters)] for item in wanted]
+        told = json_digest([_release(), _RULES, key.sha256, asked])
+        return self._folder / f"{told[:32]}.json"
+
+
+def _release() -> str:
+    from importlib.metadata import version
+
+    return version("tracedance-sdk")
+
+
+def _written(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "traces": outcome.traces,
+        "sessions": outcome.sessions,
+        "counted": [list(item) for item in outcome.counted],
+        "occurrences": [item.model_dump(mode="json") for item in outcome.occurrences],
+        "signatures": {name: list(values) for name, values in outcome.signatures.items()},
+    }
+
+
+def _read(value: dict[str, Any]) -> Outcome:
+    return Outcome(
+        value["traces"],
+        value["sessions"],
+        tuple(
+            Counted(name, candidates, traces, hits, tuple(errors))
+            for name, candidates, traces, hits, errors in value["counted"]
+        ),
+        tuple(Occurrence.model_validate(item) for item in value["occurrences"]),
+        {name: tuple(values) for name, values in value["signatures"].items()},
+    )
