@@ -74,7 +74,9 @@ def _sessions(store: TraceStore) -> int:
 
 def _traces(store: TraceStore, where: str) -> list[dict[str, Any]]:
     columns = ", ".join(_COLUMNS)
-    sql = f"SELECT {columns} FROM traces WHERE ({where}\n) ORDER BY started_at, trace_id"  # noqa: S608 - the store runs nothing but one SELECT
+    # The condition comes first, so that it is what an error quotes.
+    sql = f"""WITH chosen AS (SELECT * FROM traces WHERE ({where}\n))
+        SELECT {columns} FROM chosen ORDER BY started_at, trace_id"""  # noqa: S608 - the store runs nothing but one SELECT
     return [
         {**row, "started_at": row["started_at"] and row["started_at"].isoformat()}
         for row in store.select(sql).dicts()
@@ -118,7 +120,8 @@ def _print_traces(found: list[dict[str, Any]], console: ReportConsole) -> None:
     ]
     longest = max((len(row[0]) for row in rows), default=0)
     least = {0: longest, 1: _LEAST_AGENT, 3: len("2026-01-17 09:30")}
-    gap = 2 if fit_columns(console, _TITLES, rows, numbers=range(4, 7), least=least) else 1
     most = {2: _MOST_OF_TASK}
+    whole = {place: most.get(place, console.width) for place in range(4)}
+    gap = 2 if fit_columns(console, _TITLES, rows, numbers=range(4, 7), least=whole) else 1
     print_columns(console, _TITLES, rows, numbers=range(4, 7), gap=gap, least=least, most=most)
     console.say(count(len(rows), "trace"))
