@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -166,7 +167,9 @@ WRONG = {
     "alpha": (("old", "new", "--alpha", "0.7"), "0.7 is not in the range 0<x<0.5"),
     "margin": (("old", "new", "--margin", "5"), "5.0 is not in the range 0<x<1"),
     "grader": (("old", "new", "--grader", "judge:*"), "set A has no rows of a grader like judge:*"),
-    "model": (("old", "new", "--model-a", "gpt"), "set A has no rows of model 'gpt'; it has"),
+    "model": (("old", "new", "--model-a", "gpt"), "no rows of model 'gpt'; none of its"),
+    "tiny alpha": (("old", "new", "--alpha", "1e-300"), "alpha is 1e-300, and no set of rows"),
+    "rubric": (("old", "new", "--rubric", "tone"), "set A has no rows by the rubric 'tone'"),
     "rule": (("old", "new", "--pair-by", "trace"), "no subject is in both sets, by trace"),
 }
 
@@ -177,6 +180,82 @@ def test_wrong_use_is_one_line(sets: Path, tracedance: Tracedance, name: str) ->
     ran = tracedance("compare", *arguments)
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
     assert text in ran.err
+
+
+def rewritten(folder: Path, **fields: object) -> None:
+    """Change the first row of a set and let its manifest describe that."""
+    path = folder / "rows.jsonl"
+    first, *rest = path.read_bytes().splitlines(keepends=True)
+    changed = json.dumps({**json.loads(first), **fields}).encode() + b"\n"
+    path.write_bytes(b"".join([changed, *rest]))
+    described(folder)
+
+
+def described(folder: Path, **fields: object) -> None:
+    """Let a manifest describe the rows as they are."""
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    sha256 = hashlib.sha256((folder / "rows.jsonl").read_bytes()).hexdigest()
+    changed = {**manifest, "rows_sha256": sha256, **fields}
+    (folder / "manifest.json").write_text(json.dumps(changed), encoding="utf-8")
+
+
+ODD: dict[str, tuple[dict[str, object], str]] = {
+    "score above 1": ({"score": 1.5}, "less than or equal to 1, got 1.5 @ $.score"),
+    "score as text": ({"score": "0.5"}, "got '0.5' @ $.score"),
+    "score true": ({"score": True}, "got True @ $.score"),
+    "score not a number": ({"score": float("nan")}, "rows.jsonl, line 1"),
+    "rubric score 9": ({"rubric_score": 9}, "from 0 to 5 is needed, got 9 @ $.rubric_score"),
+    "rubric score as text": ({"rubric_score": "4"}, "got '4' @ $.rubric_score"),
+    "rubric score true": ({"rubric_score": True}, "got True @ $.rubric_score"),
+    "passing score": ({"pass_from": "4"}, "got '4' @ $.pass_from"),
+    "a judge's mean": ({"judges": {"m": 7}}, "got 7 @ $.judges['m']"),
+    "repetition": ({"repeat": -1}, "got -1 @ $.repeat"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("verb", ["compare", "calibrate"])
+def test_scores_that_cannot_be_are_told_with_their_place(
+    tmp_path: Path, tracedance: Tracedance, verb: str, name: str
+) -> None:
+    folder = written(tmp_path / "set", "p" * 8, grader="rubric:r")
+    (tmp_path / "labels.jsonl").write_text(
+        '{"format":"tracedance.labels","version":1,"rubric":"r"}\n', encoding="utf-8"
+    )
+    fields, text = ODD[name]
+    rewritten(folder, **fields)
+    others = (folder,) if verb == "compare" else ("--labels", tmp_path / "labels.jsonl")
+    ran = tracedance(verb, folder, *others)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert text in ran.err
+    assert "rows.jsonl, line 1" in ran.err
+
+
+def test_sets_that_are_cut_short_are_told(tmp_path: Path, tracedance: Tracedance) -> None:
+    folder = written(tmp_path / "set", "p" * 8)
+    described(folder, n_rows=9)
+    ran = tracedance("compare", folder, folder)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "rows there are 8, and manifest.json says 9; write the set anew" in ran.err
+    described(folder, n_rows=8)
+    assert tracedance("compare", folder, folder).code == 0
+
+
+def test_repeated_rows_are_told_and_contradictions_refused(
+    tmp_path: Path, tracedance: Tracedance
+) -> None:
+    good = written(tmp_path / "good", "p" * 8)
+    rows = good.joinpath("rows.jsonl").read_bytes()
+    (tmp_path / "good" / "rows.jsonl").write_bytes(rows + rows.splitlines(keepends=True)[0])
+    described(good, n_rows=9)
+    ran = tracedance("compare", good, good)
+    assert "note: A: 1 row stands there twice and is counted once" in ran.out
+    other = rows.splitlines(keepends=True)[0].replace(b'"verdict":"pass"', b'"verdict":"fail"')
+    (tmp_path / "good" / "rows.jsonl").write_bytes(rows + other)
+    described(good, n_rows=9)
+    ran = tracedance("compare", good, good)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "set A: lines 1 and 9 of rows.jsonl contradict each other about trace 't0'" in ran.err
 
 
 def test_other_criteria_are_noted(sets: Path, tracedance: Tracedance) -> None:

@@ -80,6 +80,45 @@ def test_rows_that_do_not_say_who_judged_are_refused() -> None:
         judged_items(judged_set([[row]]))
 
 
+def test_rows_that_stand_there_twice_count_once() -> None:
+    once = [rows_of(name, {"a": [score]}) for name, score in (("t", 5), ("u", 1))]
+    again = judged_items(judged_set([*once, once[0]]))
+    assert again.ratings == judged_items(judged_set(once)).ratings
+    assert again.missing == {"a row that stands there twice, counted once": 2}
+
+
+def test_rows_that_contradict_each_other_are_refused() -> None:
+    rows = [*rows_of("t", {"a": [5]}), *rows_of("t", {"a": [1]})]
+    with pytest.raises(InvalidOption, match=r"lines 1 and 3 of rows.jsonl contradict each other"):
+        judged_items(judged_set([rows]))
+    repeats = rows_of("t", {"a": [5, 1]})
+    assert judged_items(judged_set([repeats])).ratings
+
+
+def test_judges_of_one_name_with_other_prompts_are_refused() -> None:
+    rows = [
+        ResultRow.model_validate(
+            {
+                "subject": {"trace_id": name},
+                "grader": "judge:r:m",
+                "rubric": "r",
+                "score": 1,
+                "judge": {"prompt_sha256": name * 64},
+            }
+        )
+        for name in "ab"
+    ]
+    with pytest.raises(InvalidOption, match="2 judges under the name 'm': their prompt_sha256"):
+        judged_items(judged_set([rows]))
+
+
+@pytest.mark.parametrize("score", [9, math.nan, "4", True])
+def test_scores_that_cannot_be_are_refused(score: Any) -> None:
+    row = rows_of("t", {"a": [5]})[0].model_copy(update={"rubric_score": score})
+    with pytest.raises(InvalidOption, match=r"line 1 of rows.jsonl: a number from 0 to 5 is"):
+        judged_items(judged_set([[row]]))
+
+
 def test_rows_with_several_passing_scores_need_a_choice() -> None:
     rows = [
         [

@@ -287,7 +287,7 @@ def test_where_a_set_holds_several_models_the_model_is_part_of_the_subject() -> 
     same = set_of(both, command="next-turn")
     chosen = compare_results(same, same, ComparisonPlan(old_model="m", new_model="n"))
     assert (shape(chosen)[0][3:5], chosen.verdict) == ((1.0, 0.0), "worse")
-    with pytest.raises(InvalidOption, match="no rows of model 'o'; it has m, n"):
+    with pytest.raises(InvalidOption, match="no rows of model 'o'; it has rows of m, n"):
         compare_results(same, same, ComparisonPlan(old_model="o"))
 
 
@@ -342,6 +342,110 @@ def test_scores_of_different_judges_are_refused_unless_allowed() -> None:
     with pytest.raises(InvalidOption, match="judges of whole runs differ: A x; B y"):
         compare_results(runs[0], runs[1])
     assert compare_results(runs[0], runs[1], ComparisonPlan(graders=("spec:*",))).lines
+
+
+def test_rows_that_stand_there_twice_count_once_and_contradictions_are_refused() -> None:
+    outcomes = {f"task{n}": "pf" for n in range(6)}
+    old, new = task_runs("a", outcomes), task_runs("b", outcomes)
+    twice = set_of([*old.rows, *old.rows[:3]])
+    found = compare_results(twice, new)
+    assert found.notes[0] == "A: 3 rows stand there twice and are counted once"
+    assert found.lines == compare_results(old, new).lines
+    other = old.rows[1].model_copy(update={"verdict": Verdict.PASS})
+    with pytest.raises(InvalidOption) as caught:
+        compare_results(new, set_of([*old.rows, other]))
+    assert str(caught.value) == (
+        "set B: lines 2 and 13 of rows.jsonl contradict each other about trace 'a-task0-1', "
+        "instance 'a/1-task0.json', sample 0, by 'spec:t': verdict 'fail' and 'pass'; leave one of "
+        "them out, or put them into sets of their own"
+    )
+    of_others = row(grader="other", trace_id="x", score=1.0)
+    odd = set_of([*old.rows, of_others, of_others.model_copy(update={"score": 0.5})])
+    with pytest.raises(InvalidOption, match="by 'other'"):
+        compare_results(odd, new)
+    assert compare_results(odd, new, ComparisonPlan(graders=("spec:*",))).lines
+
+
+def by_rubric(
+    scores: Iterable[float], *, grader: str = "judge:m", prefix: str = "t", **fields: Any
+) -> list[ResultRow]:
+    """As foreign sets have them: names of judges that say nothing of rubric or prompt."""
+    return [
+        row(grader=grader, trace_id=f"{prefix}{n}", score=score / 5, rubric_score=score, **fields)
+        for n, score in enumerate(scores)
+    ]
+
+
+MIXED: list[tuple[str, list[ResultRow], str]] = [
+    (
+        "rubrics",
+        [*by_rubric([5] * 8, rubric="a"), *by_rubric([1] * 8, rubric="b", prefix="u")],
+        "by several rubrics: a, b; choose one with --rubric ID",
+    ),
+    (
+        "a rubric and none",
+        [*by_rubric([5] * 8, rubric="a"), *by_rubric([1] * 8, prefix="u")],
+        "by several rubrics: a, no rubric; choose one with --rubric ID",
+    ),
+    (
+        "texts",
+        [
+            *by_rubric([5] * 8, grader="rubric:a", rubric="a", rubric_sha256="12" * 32),
+            *by_rubric([1], grader="rubric:a", rubric="a", rubric_sha256="34" * 32, prefix="u"),
+        ],
+        r"by several texts of one rubric \(sha256 121212121212, 343434343434\)",
+    ),
+    (
+        "texts of judges",
+        [
+            *by_rubric([5] * 8, rubric="a", judge={"rubric_sha256": "12" * 32}),
+            *by_rubric([1], rubric="a", judge={"rubric_sha256": "34" * 32}, prefix="u"),
+        ],
+        "by several texts of one rubric",
+    ),
+    (
+        "passing scores",
+        [
+            *by_rubric([5] * 8, grader="rubric:a", rubric="a", pass_from=4),
+            *by_rubric([1], grader="rubric:a", rubric="a", pass_from=3, prefix="u"),
+        ],
+        "that pass from different scores: 3, 4",
+    ),
+]
+
+
+@pytest.mark.parametrize(("_name", "rows", "text"), MIXED, ids=[case[0] for case in MIXED])
+def test_rows_by_several_rubrics_have_no_common_mean(
+    _name: str, rows: list[ResultRow], text: str
+) -> None:
+    mixed = set_of(rows)
+    with pytest.raises(InvalidOption, match=f"set A has rows of '.*' {text}"):
+        compare_results(mixed, mixed)
+
+
+def test_one_rubric_of_several_can_be_chosen() -> None:
+    mixed = set_of([*by_rubric([5] * 8, rubric="a"), *by_rubric([1] * 8, rubric="b", prefix="u")])
+    found = compare_results(mixed, mixed, ComparisonPlan(rubric="b"))
+    assert shape(found)[0][3:5] == (pytest.approx(0.2), pytest.approx(0.2))
+    with pytest.raises(InvalidOption, match="no rows by the rubric 'c'; it has a, b"):
+        compare_results(mixed, mixed, ComparisonPlan(rubric="c"))
+
+
+def test_other_texts_of_a_rubric_in_b_are_refused_unless_allowed() -> None:
+    old = set_of(by_rubric([5] * 8, rubric="a", judge={"rubric_sha256": "12" * 32}))
+    new = set_of(by_rubric([4] * 8, rubric="a", judge={"rubric_sha256": "34" * 32}))
+    with pytest.raises(InvalidOption, match=r"texts of rubric 'a' differ: A 1212.*; B 3434"):
+        compare_results(old, new)
+    found = compare_results(old, new, ComparisonPlan(judges_may_differ=True))
+    assert "texts of rubric 'a' differ" in found.notes[0]
+
+
+@pytest.mark.parametrize("score", [9, -1, float("nan"), float("inf"), "4", True, [4]])
+def test_scores_that_cannot_be_are_refused(score: Any) -> None:
+    good = set_of(by_rubric([5] * 8, rubric="a"))
+    odd = set_of([*good.rows[1:], good.rows[0].model_copy(update={"rubric_score": score})])
+    with pytest.raises(InvalidOption, match=r"set B: line 8 of rows.jsonl: a number from 0 to 5 "):
+        compare_results(good, odd)
 
 
 def test_other_criteria_settings_and_graders_are_noted() -> None:
@@ -487,6 +591,9 @@ def test_groups_and_models_are_shown_beside_and_decide_nothing() -> None:
 
 REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("alpha", lambda: ComparisonPlan(alpha=0.5), "alpha is 0.5"),
+    ("tiny", lambda: ComparisonPlan(alpha=1e-300), "alpha is 1e-300, .* give at least 1e-09"),
+    ("model", lambda: ComparisonPlan(old_model="x"), "none of its rows says which model"),
+    ("rubric", lambda: ComparisonPlan(rubric="x"), "no rows by the rubric 'x'; it was judged by"),
     ("margin", lambda: ComparisonPlan(margin=1), "margin is 1"),
     ("rule", lambda: ComparisonPlan(pair_by="name"), "unknown rule 'name'"),  # type: ignore[arg-type]
     ("sample", lambda: ComparisonPlan(sample="all"), "unknown sample 'all'"),  # type: ignore[arg-type]

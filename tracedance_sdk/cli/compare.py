@@ -40,6 +40,9 @@ Exit codes:
     help="Only graders like this, such as 'spec:*'; may be repeated.",
 )
 @click.option(
+    "--rubric", metavar="ID", help="Of judges' rows only those by this rubric; others stay."
+)
+@click.option(
     "--pair-by",
     type=click.Choice(("trace", "instance", "task")),
     help="What makes two subjects the same; chosen from the sets otherwise.",

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     )
     from tracedance_sdk.grading.loading import load_spec, parse_spec, read_spec
     from tracedance_sdk.grading.matching import ABSENT, Difference
+    from tracedance_sdk.grading.odd_fields import odd_field
     from tracedance_sdk.grading.plugin_graders import Grader
     from tracedance_sdk.grading.registry import TaskRegistry
     from tracedance_sdk.grading.replies import Reply
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
         read_results,
         rows_of,
     )
+    from tracedance_sdk.grading.row_checks import SoundRows, rows_again_text, sound_rows
     from tracedance_sdk.grading.run_outcome import RunOutcome
     from tracedance_sdk.grading.run_view import RunView
     from tracedance_sdk.grading.running import Criteria, evaluate, evaluate_async
@@ -104,6 +106,7 @@ __all__ = [
     "RunOutcome",
     "RunView",
     "Severity",
+    "SoundRows",
     "StateCondition",
     "Subject",
     "TaskRegistry",
@@ -119,12 +122,15 @@ __all__ = [
     "exit_code",
     "judge_name",
     "load_spec",
+    "odd_field",
     "parse_spec",
     "read_judgement",
     "read_results",
     "read_spec",
     "read_with_warnings",
+    "rows_again_text",
     "rows_of",
+    "sound_rows",
     "worst",
 ]
 
@@ -159,6 +165,8 @@ __getattr__, __dir__ = lazy_face(
         "registry": ("TaskRegistry",),
         "replies": ("Reply",),
         "report": ("DimensionResult", "Report"),
+        "row_checks": ("SoundRows", "rows_again_text", "sound_rows"),
+        "odd_fields": ("odd_field",),
         "results": (
             "ResultRow",
             "ResultSet",

@@ -31,8 +31,10 @@ from tracedance_sdk.errors import (
     UnknownFormat,
     UnreadableFile,
     UnsupportedVersion,
+    shown,
 )
 from tracedance_sdk.grading.judgement import JudgeAnswer
+from tracedance_sdk.grading.odd_fields import odd_field
 from tracedance_sdk.grading.report import Report
 from tracedance_sdk.grading.verdicts import Verdict
 from tracedance_sdk.trace import (
@@ -99,7 +101,7 @@ class ResultRow(BaseModel):
     model: str | None = None
     verdict: Verdict | None = None
     raw_verdict: Verdict | None = None
-    score: float | None = Field(default=None, ge=0, le=1)
+    score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False, strict=True)
     missing_reason: str | None = None
     evidence: tuple[Json, ...] = ()
     usage: dict[str, Json] | None = None
@@ -304,7 +306,8 @@ def read_results(folder: str | os.PathLike[str]) -> ResultSet:
 
     Raises:
         UnreadableFile: The folder or one of its files is missing or not permitted.
-        UnknownFormat: Not a result set, unfinished, or its rows were changed.
+        UnknownFormat: Not a result set, unfinished, cut short, its rows were changed, or a row
+            holds what it cannot, such as a score beyond its range.
         UnsupportedVersion: Written by a newer release.
     """
     where = Path(folder)
@@ -314,13 +317,24 @@ def read_results(folder: str | os.PathLike[str]) -> ResultSet:
         raise UnknownFormat(f"{str(folder)!r} holds no {MANIFEST}: no result set, or unfinished")
     manifest = _read_manifest(where / MANIFEST)
     data = read_bytes(where / ROWS)
-    if hashlib.sha256(data).hexdigest() != manifest.get("rows_sha256"):
-        raise UnknownFormat(f"{str(where / ROWS)!r} is not what its manifest describes")
+    _check_whole(data, manifest, where / ROWS)
     rows = tuple(
         _row(line, f"{where / ROWS}, line {number}")
         for number, line in enumerate(data.splitlines(), 1)
     )
     return ResultSet(manifest, rows)
+
+
+def _check_whole(data: bytes, manifest: Mapping[str, Any], path: Path) -> None:
+    """Refuse rows that are not those of the manifest, which is written last and counts them."""
+    said, n_rows = manifest.get("n_rows"), len(data.splitlines())
+    is_counted = said is None or (type(said) is int and said == n_rows)
+    if is_counted and hashlib.sha256(data).hexdigest() == manifest.get("rows_sha256"):
+        return
+    told = f"{str(path)!r} is not what its manifest describes"
+    if not is_counted:
+        told += f": rows there are {n_rows:,}, and {MANIFEST} says {shown(said)}"
+    raise UnknownFormat(f"{told}; write the set anew, or bring back the files that were there")
 
 
 def _model(trace: Trace) -> str | None:
@@ -333,11 +347,14 @@ def _line(row: ResultRow) -> bytes:
 
 def _row(line: bytes, where: str) -> ResultRow:
     try:
-        return ResultRow.model_validate(parse_json(line, where=where))
+        row = ResultRow.model_validate(parse_json(line, where=where))
     except ValidationError as error:
         raise UnknownFormat(str(invalid_trace(error, where))) from error
     except (InvalidJSON, InvalidTrace) as error:
         raise UnknownFormat(str(error)) from error
+    if (problem := odd_field(row.grader, row.model_extra or {})) is not None:
+        raise UnknownFormat(f"{where}: {problem}")
+    return row
 
 
 def _parts(folder: Path) -> list[Path]:

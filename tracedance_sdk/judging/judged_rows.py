@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from tracedance_sdk.errors import InvalidOption, NotEnoughData, shown
-from tracedance_sdk.grading import ResultRow, ResultSet, Verdict
+from tracedance_sdk.grading import ResultRow, ResultSet, Verdict, sound_rows
 from tracedance_sdk.judging.labels import ItemKey
 from tracedance_sdk.judging.row_fields import (
     is_judged,
@@ -32,6 +32,7 @@ PANEL: Final = "panel"
 
 PASS_FROM: Final = 4.0
 UNDECIDED: Final = "the panel is undecided: a judge is missing"
+AGAIN: Final = "a row that stands there twice, counted once"
 _OF_A_JUDGE: Final = ("model", "prompt_sha256", "rubric_sha256")
 _SETTINGS: Final = ("mode", "repeats")
 _THERE: Final = "the result set"
@@ -80,7 +81,7 @@ class Judged(NamedTuple):
     Attributes:
         judges: By name.
         ratings: Item → rating, in the order of the rows.
-        missing: Reason → how many items have no rating.
+        missing: Reason → how many items have no rating; and how many rows stood there twice.
         rubric: Its id; None for judges without one.
         rubric_sha256: Of its text; None when the rows do not say.
         pass_from: The mean score, from 0 to 5, from which an item passes.
@@ -102,6 +103,7 @@ class _Rows(NamedTuple):
     rubric: str | None
     by_judge: Mapping[str, Sequence[ResultRow]]
     of_panel: Sequence[ResultRow]
+    n_again: int
 
 
 def judged_items(
@@ -122,7 +124,8 @@ def judged_items(
             left out.
 
     Raises:
-        InvalidOption: Several rubrics or judges and none chosen, or one that is not there.
+        InvalidOption: Several rubrics or judges and none chosen, one that is not there, rows that
+            contradict each other, or a score that cannot be one.
         NotEnoughData: No rows by judges.
     """
     rows = _rows_of(results.rows, rubric)
@@ -140,6 +143,8 @@ def judged_items(
         ratings, missing = _of_one(rows.by_judge[judges[0].name], judges[0].name, bound)
     else:
         ratings, missing = _of_panel(rows, bound, is_own=own == {bound})
+    if rows.n_again:
+        missing[AGAIN] = rows.n_again
     return Judged(judges, ratings, missing, rows.rubric, _text_of(rows), bound, settings)
 
 
@@ -157,7 +162,7 @@ def _passing_score(row: ResultRow) -> float:
     return PASS_FROM if found is None else found
 
 
-def _rows_of(rows: Iterable[ResultRow], rubric: str | None) -> _Rows:
+def _rows_of(rows: Sequence[ResultRow], rubric: str | None) -> _Rows:
     judged = [row for row in rows if is_judged(row)]
     if not judged:
         raise NotEnoughData(f"{_THERE} has no rows by judges; judge it first")
@@ -170,11 +175,14 @@ def _rows_of(rows: Iterable[ResultRow], rubric: str | None) -> _Rows:
             f"{_THERE} was judged by several rubrics: {', '.join(known)}; choose with --rubric ID"
         )
     chosen = rubric or (known[0] if known else None)
+    sound = sound_rows(
+        rows,
+        where=_THERE,
+        wanted=lambda row: is_judged(row) and text_field(row, "rubric") == chosen,
+    )
     by_judge: dict[str, list[ResultRow]] = defaultdict(list)
     of_panel = []
-    for row in judged:
-        if text_field(row, "rubric") != chosen:
-            continue
+    for row in sound.rows:
         if row.grader.startswith("rubric:"):
             of_panel.append(row)
         else:
@@ -185,7 +193,7 @@ def _rows_of(rows: Iterable[ResultRow], rubric: str | None) -> _Rows:
             by_judge.setdefault(name, [])
     if not by_judge:
         raise NotEnoughData(f"{_THERE} does not say who judged; judge it again")
-    return _Rows(chosen, by_judge, of_panel)
+    return _Rows(chosen, by_judge, of_panel, sound.n_again)
 
 
 def _chosen(rows: _Rows, judge: str | None) -> list[str]:
@@ -226,6 +234,13 @@ def _text_of(rows: _Rows) -> str | None:
 
 def _known(name: str, rows: Sequence[ResultRow], listed: Sequence[Any]) -> KnownJudge:
     told = [found for row in rows if (found := object_field(row, "judge"))]
+    for field in _OF_A_JUDGE:
+        said = {value for found in told if isinstance(value := found.get(field), str)}
+        if len(said) > 1:
+            raise InvalidOption(
+                f"{_THERE} has rows of {len(said)} judges under the name {shown(name)}: their "
+                f"{field} differs; put each into a set of its own"
+            )
     told += [item for item in listed if isinstance(item, dict) and item.get("name") == name]
     found = told[0] if told else {}
     fields = {key: text for key in _OF_A_JUDGE if isinstance(text := found.get(key), str)}

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Final, NamedTuple, get_args
 
-from tracedance_sdk.errors import InvalidOption
-from tracedance_sdk.grading import ResultRow, ResultSet
+from tracedance_sdk.errors import InvalidOption, shown
+from tracedance_sdk.grading import ResultRow, ResultSet, rows_again_text, sound_rows
 from tracedance_sdk.report.comparison import (
     Change,
     ComparedLine,
@@ -23,7 +24,12 @@ from tracedance_sdk.report.comparison import (
     LineVerdict,
     Slicing,
 )
-from tracedance_sdk.report.comparison_checks import check_judges, differences_of_sets
+from tracedance_sdk.report.comparison_checks import (
+    check_judges,
+    check_rubrics,
+    check_texts,
+    differences_of_sets,
+)
 from tracedance_sdk.report.comparison_pairs import (
     RULES,
     Cell,
@@ -35,11 +41,12 @@ from tracedance_sdk.report.comparison_pairs import (
 from tracedance_sdk.report.comparison_rows import (
     LineName,
     is_spec,
+    is_wanted,
     judge_kind,
     measures_of,
     reason_of,
+    rubric_of,
     value_of,
-    wanted_rows,
 )
 from tracedance_sdk.report.comparison_statistics import (
     LineStatistics,
@@ -50,6 +57,7 @@ from tracedance_sdk.report.comparison_statistics import (
 from tracedance_sdk.statistics import holm
 
 _SEED: Final = 2026
+_LEAST_ALPHA: Final = 1e-9
 _AS_ROWS: Final = "not graded"
 """What `evaluate` counts as left out although there is a row of it, with an error."""
 _UNEVEN: Final = 0.05
@@ -71,7 +79,8 @@ def compare_results(
 
     Raises:
         InvalidOption: An option out of range, rows that cannot be paired, no grader in both sets,
-            or different judges.
+            different judges, rows of several rubrics under one grader, or rows that contradict
+            each other.
         MissingDependency: numpy or scipy is not installed.
 
     Example:
@@ -87,7 +96,8 @@ def compare_results(
     """
     plan = plan or ComparisonPlan()
     _check(plan)
-    sets = _wanted(old, plan, 0), _wanted(new, plan, 1)
+    (first, again_in_a), (second, again_in_b) = _wanted(old, plan, 0), _wanted(new, plan, 1)
+    sets = first, second
     judges = check_judges(sets[0].rows, sets[1].rows, may_differ=plan.judges_may_differ)
     pairing = Pairing(*sets, rule=plan.pair_by)
     named = _named_lines(sets, pairing, judges.lines)
@@ -100,7 +110,16 @@ def compare_results(
     shown = {name: paired for name, paired in pairs.items() if is_beside[name]}
     lines = _judged(_lines(deciding, plan), plan)
     beside = [*_lines(shown, plan), *_sliced(pairs, plan)]
-    notes = [*judges.notes, *differences_of_sets(*sets), *named.notes, *_uneven(deciding)]
+    texts = check_texts(first.rows, second.rows, may_differ=plan.judges_may_differ)
+    again = zip("AB", (again_in_a, again_in_b), strict=True)
+    notes = [
+        *(f"{side}: {rows_again_text(n)}" for side, n in again if n),
+        *judges.notes,
+        *texts,
+        *differences_of_sets(*sets),
+        *named.notes,
+        *_uneven(deciding),
+    ]
     return Comparison(
         plan=plan,
         paired_by=pairing.rule,
@@ -125,6 +144,11 @@ class _NamedLines(NamedTuple):
 def _check(plan: ComparisonPlan) -> None:
     if not 0 < plan.alpha < 0.5:
         raise InvalidOption(f"alpha is {plan.alpha!r}; it must lie strictly between 0 and 0.5")
+    if plan.alpha < _LEAST_ALPHA:
+        raise InvalidOption(
+            f"alpha is {plan.alpha!r}, and no set of rows can be that sure; "
+            f"give at least {_LEAST_ALPHA:g}"
+        )
     if plan.margin is not None and not 0 < plan.margin < 1:
         raise InvalidOption(f"margin is {plan.margin!r}; it must lie strictly between 0 and 1")
     if plan.pair_by is not None and plan.pair_by not in RULES:
@@ -136,16 +160,22 @@ def _check(plan: ComparisonPlan) -> None:
         raise InvalidOption(f"cannot show by {plan.by!r}; choose group or model")
 
 
-def _wanted(results: ResultSet, plan: ComparisonPlan, side: int) -> ResultSet:
-    """Return a set with the rows that measure something and are asked for."""
+def _wanted(results: ResultSet, plan: ComparisonPlan, side: int) -> tuple[ResultSet, int]:
+    """Return a set with the rows that are asked for and measure something, and the repeated ones.
+
+    Repeated rows are in the set once and counted beside it.
+    """
     name, model = "AB"[side], (plan.old_model, plan.new_model)[side]
-    of_model = wanted_rows(results.rows, model=model)
+    of_model = [row for row in results.rows if is_wanted(row, model=model)]
     if model is not None and not of_model:
-        models = sorted({str(row.model) for row in results.rows})
         raise InvalidOption(
-            f"set {name} has no rows of model {model!r}; it has {', '.join(models) or 'none'}"
+            f"set {name} has no rows of model {model!r}; {_models_text(results.rows)}"
         )
-    rows = wanted_rows(of_model, graders=plan.graders)
+    wanted = partial(is_wanted, graders=plan.graders, model=model, rubric=plan.rubric)
+    if plan.rubric is not None:
+        _check_rubric(of_model, plan.rubric, name)
+    rows, n_again = sound_rows(results.rows, where=f"set {name}", wanted=wanted)
+    check_rubrics(rows, where=name)
     graders = sorted({row.grader for row in of_model})
     if not rows:
         asked = f" of a grader like {', '.join(plan.graders)}" if graders else ""
@@ -158,7 +188,21 @@ def _wanted(results: ResultSet, plan: ComparisonPlan, side: int) -> ResultSet:
             f"set {name} has neither verdicts nor scores, only rows of "
             f"{', '.join(sorted(measures))}; grade it with --spec, or judge it first"
         )
-    return ResultSet(results.manifest, measuring)
+    return ResultSet(results.manifest, measuring), n_again
+
+
+def _models_text(rows: Sequence[ResultRow]) -> str:
+    models = sorted({row.model for row in rows if row.model is not None})
+    if not models:
+        return "none of its rows says which model was graded: leave the option out"
+    return f"it has rows of {', '.join(models)}"
+
+
+def _check_rubric(rows: Sequence[ResultRow], rubric: str, name: str) -> None:
+    known = sorted({found for row in rows if (found := rubric_of(row)) is not None})
+    if rubric not in known:
+        has = f"it has {', '.join(known)}" if known else "it was judged by none"
+        raise InvalidOption(f"set {name} has no rows by the rubric {shown(rubric)}; {has}")
 
 
 def _named_lines(

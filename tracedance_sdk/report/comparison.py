@@ -28,6 +28,7 @@ class ComparisonPlan(NamedTuple):
         old_model: Of the first set only rows of this model.
         new_model: Of the second set only rows of this model.
         judges_may_differ: Compare scores of different judges too.
+        rubric: Of judges' rows only those by the rubric with this id; None for all.
     """
 
     alpha: float = 0.05
@@ -39,6 +40,7 @@ class ComparisonPlan(NamedTuple):
     old_model: str | None = None
     new_model: str | None = None
     judges_may_differ: bool = False
+    rubric: str | None = None
 
     @property
     def level(self) -> float:

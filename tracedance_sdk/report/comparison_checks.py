@@ -6,9 +6,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.errors import InvalidOption, shown
 from tracedance_sdk.grading import ResultRow, ResultSet
-from tracedance_sdk.report.comparison_rows import is_spec, judge_kind, panel_of
+from tracedance_sdk.report.comparison_rows import (
+    extra,
+    is_spec,
+    judge_kind,
+    panel_of,
+    rubric_of,
+    rubric_text_of,
+)
 from tracedance_sdk.report.safe_text import json_text, shorten
 
 _SETTINGS: Final = (
@@ -66,6 +73,86 @@ def check_judges(
             name = f"{prefix}{only[0][0]} / {only[1][0]}"
             lines |= {f"{prefix}{of[0]}": name for of in only}
     return JudgeCheck(lines, tuple(notes))
+
+
+def check_rubrics(rows: Iterable[ResultRow], *, where: str) -> None:
+    """Check that each line of a set is by one rubric, in one text, with one passing score.
+
+    Args:
+        rows: Those that are to be compared.
+        where: The set, for messages.
+
+    Raises:
+        InvalidOption: Rows of several under one grader.
+    """
+    rubrics: dict[str, set[str]] = defaultdict(set)
+    texts: dict[str, set[str]] = defaultdict(set)
+    bounds: dict[str, set[float]] = defaultdict(set)
+    for row in rows:
+        if not row.grader.startswith(("judge:", "rubric:")):
+            continue
+        rubrics[row.grader].add(rubric_of(row) or "")
+        if (text := rubric_text_of(row)) is not None:
+            texts[row.grader].add(text)
+        if (bound := extra(row, "pass_from")) is not None:
+            bounds[row.grader].add(bound)
+    for grader, names in rubrics.items():
+        told = f"set {where} has rows of {shown(grader, 100)}"
+        if len(names) > 1:
+            ids = _listed(name or "no rubric" for name in names)
+            raise InvalidOption(
+                f"{told} by several rubrics: {ids}; choose one with --rubric ID, or other lines "
+                "with --grader PATTERN"
+            )
+        if len(texts[grader]) > 1:
+            hashes = _listed(text[:12] for text in texts[grader])
+            raise InvalidOption(
+                f"{told} by several texts of one rubric (sha256 {hashes}): scores by different "
+                "texts have no common mean; judge all of it by one text, or choose other lines "
+                "with --grader PATTERN"
+            )
+        if len(bounds[grader]) > 1:
+            scores = ", ".join(f"{bound:g}" for bound in sorted(bounds[grader]))
+            raise InvalidOption(
+                f"{told} that pass from different scores: {scores}; judge all of it by one rubric, "
+                "or choose other lines with --grader PATTERN"
+            )
+
+
+def check_texts(
+    old: Sequence[ResultRow], new: Sequence[ResultRow], *, may_differ: bool = False
+) -> tuple[str, ...]:
+    """Check that both sets were judged by the same text of each rubric; return notes.
+
+    Args:
+        old: Rows of the first set; see `check_rubrics`.
+        new: Rows of the second.
+        may_differ: Compare them all the same, with a note.
+
+    Raises:
+        InvalidOption: Texts differ.
+    """
+    sides = []
+    for rows in (old, new):
+        found = {
+            rubric: text
+            for row in rows
+            if (rubric := rubric_of(row)) is not None and (text := rubric_text_of(row)) is not None
+        }
+        sides.append(found)
+    notes = []
+    for rubric in sorted(sides[0].keys() & sides[1].keys()):
+        first, second = sides[0][rubric], sides[1][rubric]
+        if first == second:
+            continue
+        told = f"the texts of rubric {rubric!r} differ: A {first[:12]}; B {second[:12]}"
+        if not may_differ:
+            raise InvalidOption(
+                f"{told}. Scores by different texts do not compare: judge both sets by the same, "
+                "choose other lines (--grader 'spec:*'), or say --allow-different-judges"
+            )
+        notes.append(f"{told}; a difference may be theirs")
+    return tuple(notes)
 
 
 def differences_of_sets(old: ResultSet, new: ResultSet) -> list[str]:

@@ -63,22 +63,43 @@ def extra(row: ResultRow, name: str) -> Any:
     return (row.model_extra or {}).get(name)
 
 
-def wanted_rows(
-    rows: Iterable[ResultRow], *, graders: Sequence[str] = (), model: str | None = None
-) -> list[ResultRow]:
-    """Return the rows of graders that fit one of the patterns, and of one model.
+def is_wanted(
+    row: ResultRow,
+    *,
+    graders: Sequence[str] = (),
+    model: str | None = None,
+    rubric: str | None = None,
+) -> bool:
+    """Whether a row is of a grader that fits one of the patterns, of one model and one rubric.
 
     Args:
-        rows: Of a result set.
+        row: Of a result set.
         graders: Names, with ``*`` for any characters; all where there is none.
         model: None for all.
+        rubric: Of judges' rows only those by the rubric with this id. None for all.
     """
-    return [
-        row
-        for row in rows
-        if (not graders or any(fnmatchcase(row.grader, pattern) for pattern in graders))
+    return (
+        (not graders or any(fnmatchcase(row.grader, pattern) for pattern in graders))
         and (model is None or row.model == model)
-    ]
+        and (rubric is None or not _is_judged(row) or rubric_of(row) == rubric)
+    )
+
+
+def rubric_of(row: ResultRow) -> str | None:
+    """Return the id of the rubric that a judge or a panel went by; None for other rows."""
+    if not _is_judged(row):
+        return None
+    rubric = extra(row, "rubric")
+    if isinstance(rubric, str) and rubric:
+        return rubric
+    return row.grader.removeprefix(_OF_RUBRICS) if row.grader.startswith(_OF_RUBRICS) else None
+
+
+def rubric_text_of(row: ResultRow) -> str | None:
+    """Return the SHA-256 of the text that a judge or a panel was shown; None where none is told."""
+    judge = extra(row, "judge")
+    told = extra(row, "rubric_sha256") or (isinstance(judge, dict) and judge.get("rubric_sha256"))
+    return told if isinstance(told, str) and rubric_of(row) is not None else None
 
 
 def measures_of(rows: Iterable[ResultRow]) -> dict[str, tuple[Measure, ...]]:
@@ -129,6 +150,10 @@ def reason_of(row: ResultRow) -> str:
             title = _first_text(grade, "name", "criterion")
             return f"{title}: {told}" if title and deciding else told
     return row.missing_reason or ""
+
+
+def _is_judged(row: ResultRow) -> bool:
+    return row.grader.startswith((_OF_RUBRICS, _OF_JUDGES))
 
 
 def _first_text(item: dict[str, Json], *names: str) -> str:
