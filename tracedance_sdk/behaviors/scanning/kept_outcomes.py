@@ -30,35 +30,39 @@ class KeptOutcomes:
 
     Args:
         folder: Made when it is not there.
+        wanted: The behaviours that are looked for.
+        where: Among which traces, as SQL.
 
     Raises:
         UnreadableFile: It cannot be made.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, wanted: Sequence[Wanted], where: str) -> None:
         self._folder = folder
+        asked = [[item.behavior.sha256, dict(item.parameters)] for item in wanted]
+        self._asked = json_digest([_release(), _RULES, asked, where])
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
             raise UnreadableFile(f"{str(folder)!r} cannot be made: {error.strerror}") from error
 
-    def get(self, key: PartitionKey, wanted: Sequence[Wanted]) -> Outcome | None:
+    def get(self, key: PartitionKey) -> Outcome | None:
         """Return what is kept of a partition; None when nothing, or nothing whole, is."""
         try:
-            value = orjson.loads(self._path(key, wanted).read_bytes())
+            value = orjson.loads(self._path(key).read_bytes())
             if value["format"] != FORMAT:
                 return None
             return _read(value)
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def keep(self, key: PartitionKey, wanted: Sequence[Wanted], outcome: Outcome) -> None:
+    def keep(self, key: PartitionKey, outcome: Outcome) -> None:
         """Keep the outcome of a partition.
 
         Raises:
             UnreadableFile: The folder cannot be written to.
         """
-        path = self._path(key, wanted)
+        path = self._path(key)
         draft = path.with_suffix(f".{os.getpid()}.tmp")
         try:
             draft.write_bytes(orjson.dumps(_written(outcome)))
@@ -67,9 +71,8 @@ class KeptOutcomes:
             draft.unlink(missing_ok=True)
             raise UnreadableFile(f"{str(path)!r} cannot be written: {error.strerror}") from error
 
-    def _path(self, key: PartitionKey, wanted: Sequence[Wanted]) -> Path:
-        asked = [[item.behavior.sha256, dict(item.parameters)] for item in wanted]
-        told = json_digest([_release(), _RULES, key.sha256, asked])
+    def _path(self, key: PartitionKey) -> Path:
+        told = json_digest([self._asked, key.sha256])
         return self._folder / f"{told[:32]}.json"
 
 

@@ -48,6 +48,7 @@ class Occurrence(BaseModel):
         trace_id: The trace.
         turn: Index of the source turn.
         session: The conversation with its sub-agents.
+        week: ISO week in which that began, such as ``2026-W07``; empty where no time is known.
         project: Where the source names one.
         user: Whose home folder it ran in, where the source shows one.
         agent: Name of the agent.
@@ -67,6 +68,7 @@ class Occurrence(BaseModel):
     trace_id: str
     turn: int = Field(ge=0)
     session: str
+    week: str = ""
     project: str | None = None
     user: str | None = None
     agent: str | None = None

@@ -25,6 +25,25 @@ from tracedance_sdk.trace import Json
 _HOME: Final = re.compile(r"^(?:/home|/Users|/root/home|[A-Za-z]:[\\/]Users)[\\/]([^\\/]+)")
 _QUOTE: Final = 500
 
+DIMENSIONS: Final = ("week", "agent", "collector", "project")
+"""What rates can be taken by."""
+
+_SESSIONS: Final = """
+WITH wanted AS (SELECT * FROM traces WHERE ({where}
+)), began AS (
+    SELECT family, coalesce(strftime(min(started_at), '%G-W%V'), '') AS week
+    FROM traces GROUP BY family
+), told AS (
+    SELECT family, week, coalesce(agent, '') AS agent, coalesce(collector, '') AS collector,
+           coalesce(project, cwd, '') AS project
+    FROM wanted JOIN began USING (family)
+)
+SELECT 'week' AS dimension, week AS value, count(DISTINCT family) FROM told GROUP BY value
+UNION ALL SELECT 'agent', agent, count(DISTINCT family) FROM told GROUP BY agent
+UNION ALL SELECT 'collector', collector, count(DISTINCT family) FROM told GROUP BY collector
+UNION ALL SELECT 'project', project, count(DISTINCT family) FROM told GROUP BY project
+ORDER BY ALL"""
+
 _Place = tuple[int, int | None]
 _OnHit = Callable[[Run, Behavior, Hit], None]
 
@@ -69,15 +88,15 @@ class Outcome(NamedTuple):
 
     Attributes:
         traces: How many it holds.
-        sessions: Sessions by ISO week of their beginning, such as ``2026-W07``; under the empty
-            text those without a time.
+        sessions: How many sessions there are, by each of `DIMENSIONS` and its values; a session
+            counts under each of its agents. Under the empty text those that say nothing.
         counted: One for each behaviour, in the order they were wanted.
         occurrences: All hits.
         signatures: By id of the occurrence, for finding near-duplicates.
     """
 
     traces: int
-    sessions: dict[str, int]
+    sessions: dict[str, dict[str, int]]
     counted: tuple[Counted, ...]
     occurrences: tuple[Occurrence, ...]
     signatures: dict[str, tuple[int, ...]]
@@ -101,13 +120,16 @@ def scan_partition(folder: Path, key: PartitionKey, wanted: Sequence[Wanted]) ->
         return _found(reader, wanted)
 
 
-def partition_outcome(folder: Path, key: PartitionKey, wanted: Sequence[Wanted]) -> Outcome:
+def partition_outcome(
+    folder: Path, key: PartitionKey, wanted: Sequence[Wanted], where: str = "true"
+) -> Outcome:
     """Look for behaviours in a partition, and say where each occurrence stands.
 
     Args:
         folder: The store's.
         key: Of the partition.
         wanted: The behaviours.
+        where: SQL over the view `traces`, already checked: only these are looked at.
 
     Raises:
         StoreError: The partition is damaged, or not the one that was meant.
@@ -123,9 +145,13 @@ def partition_outcome(folder: Path, key: PartitionKey, wanted: Sequence[Wanted])
         turns[name] = (turn.model, turn.started_at)
 
     with PartitionReader(folder, key) as reader:
-        found = _found(reader, wanted, on_hit=note)
+        among = reader.select(f"SELECT trace_id FROM traces WHERE ({where}\n)")  # noqa: S608 - see above
+        ids = {row[0] for row in among}
+        found = _found(reader, wanted, ids=ids, on_hit=note)
         abouts = _abouts(reader, {trace_id for item in found for trace_id in item.hits})
-        sessions = _sessions_by_week(reader)
+        sessions: dict[str, dict[str, int]] = {name: {} for name in DIMENSIONS}
+        for name, value, number in reader.select(_SESSIONS.format(where=where)):
+            sessions[name][value] = number
     occurrences = tuple(
         _occurrence(item.behavior, abouts[trace_id], hit, turns)
         for item in found
@@ -142,13 +168,17 @@ def partition_outcome(folder: Path, key: PartitionKey, wanted: Sequence[Wanted])
         )
         for item in found
     )
-    return Outcome(key.live, sessions, counted, occurrences, signatures)
+    return Outcome(len(ids), sessions, counted, occurrences, signatures)
 
 
 def _found(
-    reader: PartitionReader, wanted: Sequence[Wanted], *, on_hit: _OnHit | None = None
+    reader: PartitionReader,
+    wanted: Sequence[Wanted],
+    *,
+    ids: set[str] | None = None,
+    on_hit: _OnHit | None = None,
 ) -> list[Found]:
-    places = [_places(reader, item.behavior) for item in wanted]
+    places = [_places(reader, item.behavior, ids) for item in wanted]
     found = [
         Found(item.behavior.id, sum(map(len, named.values())), len(named), {}, [])
         for item, named in zip(wanted, places, strict=True)
@@ -165,9 +195,13 @@ def _found(
     return found
 
 
-def _places(reader: PartitionReader, behavior: Behavior) -> dict[str, list[_Place]]:
+def _places(
+    reader: PartitionReader, behavior: Behavior, ids: set[str] | None
+) -> dict[str, list[_Place]]:
     named: dict[str, set[_Place]] = {}
     for trace_id, turn, *call in reader.select(behavior.anchor.sql):
+        if ids is not None and trace_id not in ids:
+            continue
         named.setdefault(trace_id, set()).add((turn, call[0] if call else None))
     return {
         trace_id: sorted(places, key=lambda place: (place[0], -1 if place[1] is None else place[1]))
@@ -208,23 +242,17 @@ class _About(NamedTuple):
     agent: str | None
     collector: str | None
     started_at: datetime | None
+    week: str
 
 
 def _abouts(reader: PartitionReader, trace_ids: set[str]) -> dict[str, _About]:
     rows = reader.select(
-        "SELECT trace_id, family, project, cwd, agent, collector, started_at FROM traces "
-        "WHERE list_contains(?, trace_id)",
+        "SELECT trace_id, family, project, cwd, agent, collector, started_at, "
+        "coalesce(strftime(min(started_at) OVER (PARTITION BY family), '%G-W%V'), '') "
+        "FROM traces QUALIFY list_contains(?, trace_id)",
         [sorted(trace_ids)],
     )
     return {row[0]: _About(*row) for row in rows}
-
-
-def _sessions_by_week(reader: PartitionReader) -> dict[str, int]:
-    rows = reader.select(
-        "SELECT coalesce(strftime(first, '%G-W%V'), '') AS week, count(*) FROM "
-        "(SELECT min(started_at) AS first FROM traces GROUP BY family) GROUP BY week ORDER BY week"
-    )
-    return dict(rows)
 
 
 def _occurrence(
@@ -243,6 +271,7 @@ def _occurrence(
         trace_id=about.trace_id,
         turn=hit.turn,
         session=about.session,
+        week=about.week,
         project=about.project or about.cwd,
         user=home.group(1) if home else None,
         agent=about.agent,

@@ -13,7 +13,12 @@ from typing import NamedTuple, Protocol
 from tracedance_sdk.behaviors.scanning.choosing import Caps, chosen
 from tracedance_sdk.behaviors.scanning.kept_outcomes import KeptOutcomes
 from tracedance_sdk.behaviors.scanning.occurrences import Occurrence
-from tracedance_sdk.behaviors.scanning.partition import Outcome, Wanted, partition_outcome
+from tracedance_sdk.behaviors.scanning.partition import (
+    DIMENSIONS,
+    Outcome,
+    Wanted,
+    partition_outcome,
+)
 from tracedance_sdk.errors import InvalidOption, StoreError
 from tracedance_sdk.store import PartitionKey, TraceStore
 
@@ -54,13 +59,13 @@ class StoreScan(NamedTuple):
     Attributes:
         funnels: One for each behaviour, in the order they were wanted.
         occurrences: By id of the behaviour, in seeded order, those left out marked as dropped.
-        sessions_by_week: Sessions of the store by ISO week, ``""`` for those without a time.
+        sessions: How many sessions were looked at, by each of `DIMENSIONS` and its values.
         errors: Why places could not be looked at, one line each.
     """
 
     funnels: tuple[Funnel, ...]
     occurrences: dict[str, list[Occurrence]]
-    sessions_by_week: dict[str, int]
+    sessions: dict[str, dict[str, int]]
     errors: tuple[str, ...]
 
     def kept(self, behavior: str) -> list[Occurrence]:
@@ -80,6 +85,7 @@ def scan_store(
     wanted: Sequence[Wanted],
     *,
     caps: Caps | None = None,
+    where: str | None = None,
     processes: int = 1,
     kept: Path | None = None,
     on_partition: OnPartition | None = None,
@@ -93,6 +99,7 @@ def scan_store(
         store: In a local folder; features that it lacks are derived first.
         wanted: The behaviours, each once.
         caps: What is kept of near-duplicates and of one origin.
+        where: SQL over the view `traces`: only these are looked at, and counted.
         processes: How many share the work, a partition each. A program that asks for several needs
             the usual guard, ``if __name__ == "__main__":``.
         kept: A folder where the outcome of each partition is kept as soon as it is known; what it
@@ -101,6 +108,7 @@ def scan_store(
 
     Raises:
         InvalidOption: No behaviours, or one of them twice.
+        InvalidQuery: The condition is refused.
         StoreError: The store is damaged or lies at a URL, or a process ended before its time.
         MissingDependency: DuckDB or datasketch is not installed.
     """
@@ -110,38 +118,49 @@ def scan_store(
     folder = store.path
     if folder is None:
         raise StoreError(f"{store!r} lies at a URL; import or copy it to search it for behaviours")
+    condition = "true" if where is None else where
+    store.select(f"SELECT count(*) FROM traces WHERE ({condition}\n)")  # noqa: S608 - looked at by it
     keys = store.partitions()
-    known = KeptOutcomes(kept) if kept is not None else None
+    known = KeptOutcomes(kept, wanted, condition) if kept is not None else None
     outcomes: dict[str, Outcome] = {}
     for key in keys if known is not None else ():
-        found = known.get(key, wanted) if known is not None else None
+        found = known.get(key) if known is not None else None
         if found is not None:
             outcomes[key.name] = found
             if on_partition is not None:
                 on_partition(len(outcomes), len(keys), was_kept=True)
     left = [key for key in keys if key.name not in outcomes]
-    for key, outcome in _outcomes(folder, left, wanted, processes):
+    for key, outcome in _outcomes(_Job(folder, wanted, condition), left, processes):
         outcomes[key.name] = outcome
         if known is not None:
-            known.keep(key, wanted, outcome)
+            known.keep(key, outcome)
         if on_partition is not None:
             on_partition(len(outcomes), len(keys), was_kept=False)
     return _joined([outcomes[key.name] for key in keys], ids, caps)
 
 
+class _Job(NamedTuple):
+    folder: Path
+    wanted: Sequence[Wanted]
+    where: str
+
+    def run(self, key: PartitionKey) -> Outcome:
+        return partition_outcome(self.folder, key, self.wanted, self.where)
+
+
 def _outcomes(
-    folder: Path, keys: Sequence[PartitionKey], wanted: Sequence[Wanted], processes: int
+    job: _Job, keys: Sequence[PartitionKey], processes: int
 ) -> Iterator[tuple[PartitionKey, Outcome]]:
     """Yield partitions with their outcomes, in the order in which they are done."""
     if processes <= 1 or len(keys) <= 1:
         for key in keys:
-            yield key, partition_outcome(folder, key, wanted)
+            yield key, job.run(key)
         return
     pool = ProcessPoolExecutor(min(processes, len(keys)), get_context("spawn"))
     try:
-        jobs = {pool.submit(partition_outcome, folder, key, wanted): key for key in keys}
-        for job in as_completed(jobs):
-            yield jobs[job], job.result()
+        futures = {pool.submit(job.run, key): key for key in keys}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
     except BrokenProcessPool as error:
         hint = "in a program of your own, processes=... belongs under a main guard"
         raise StoreError(f"a process that scanned ended before its time; {hint}") from error
@@ -150,7 +169,7 @@ def _outcomes(
 
 
 def _joined(outcomes: Iterable[Outcome], ids: Sequence[str], caps: Caps | None) -> StoreScan:
-    weeks: Counter[str] = Counter()
+    sessions: dict[str, Counter[str]] = {name: Counter() for name in DIMENSIONS}
     totals: dict[str, Counter[str]] = {name: Counter() for name in ids}
     occurrences: defaultdict[str, list[Occurrence]] = defaultdict(list)
     signatures: dict[str, tuple[int, ...]] = {}
@@ -158,7 +177,8 @@ def _joined(outcomes: Iterable[Outcome], ids: Sequence[str], caps: Caps | None) 
     traces = 0
     for outcome in outcomes:
         traces += outcome.traces
-        weeks.update(outcome.sessions)
+        for name, counts in outcome.sessions.items():
+            sessions[name].update(counts)
         signatures.update(outcome.signatures)
         for item in outcome.counted:
             totals[item.behavior].update(
@@ -169,10 +189,11 @@ def _joined(outcomes: Iterable[Outcome], ids: Sequence[str], caps: Caps | None) 
             occurrences[occurrence.behavior].append(occurrence)
     told = {name: chosen(occurrences[name], signatures, caps) for name in ids}
     funnels = tuple(
-        _funnel(name, totals[name], told[name], sessions=weeks.total(), traces=traces)
+        _funnel(name, totals[name], told[name], sessions=sessions["week"].total(), traces=traces)
         for name in ids
     )
-    return StoreScan(funnels, told, dict(sorted(weeks.items())), tuple(errors))
+    ordered = {name: dict(sorted(counts.items())) for name, counts in sessions.items()}
+    return StoreScan(funnels, told, ordered, tuple(errors))
 
 
 def _funnel(
