@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from tests.store.stored import run
@@ -31,7 +33,7 @@ class Planted(NamedTuple):
     trace: Trace
     turn: int | None = None
     also: frozenset[str] = frozenset()
-    parameters: dict[str, Json] = {}
+    parameters: Mapping[str, Json] = MappingProxyType({})
 
 
 def planted(
@@ -54,7 +56,7 @@ def planted(
     """
     trace = run(name, *turns, **fields)
     others = frozenset(also.split())
-    return Planted(name, name.split()[0], trace, turn, others, parameters or {})
+    return Planted(name, name.split(maxsplit=1)[0], trace, turn, others, parameters or {})
 
 
 def all_planted() -> tuple[Planted, ...]:
