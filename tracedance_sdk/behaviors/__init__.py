@@ -35,13 +35,25 @@ if TYPE_CHECKING:
     )
     from tracedance_sdk.behaviors.run import Run, SeenCall, SeenTurn
     from tracedance_sdk.behaviors.scanning.choosing import Caps
+    from tracedance_sdk.behaviors.scanning.frequencies import Frequency, frequencies
+    from tracedance_sdk.behaviors.scanning.near_duplicates import THRESHOLD
     from tracedance_sdk.behaviors.scanning.occurrences import (
         Occurrence,
         read_occurrences,
         write_occurrences,
     )
-    from tracedance_sdk.behaviors.scanning.partition import Found, Wanted, scan_partition
-    from tracedance_sdk.behaviors.scanning.store_scan import Funnel, StoreScan, scan_store
+    from tracedance_sdk.behaviors.scanning.partition import (
+        DIMENSIONS,
+        Found,
+        Wanted,
+        scan_partition,
+    )
+    from tracedance_sdk.behaviors.scanning.store_scan import (
+        Funnel,
+        OnPartition,
+        StoreScan,
+        scan_store,
+    )
 
 __all__ = [
     "Anchor",
@@ -49,13 +61,16 @@ __all__ = [
     "Behavior",
     "Candidate",
     "Caps",
+    "DIMENSIONS",
     "Evidence",
     "Found",
+    "Frequency",
     "Funnel",
     "GROUPS",
     "Hit",
     "Judged",
     "Occurrence",
+    "OnPartition",
     "Parameter",
     "Predicate",
     "RuleJudge",
@@ -63,8 +78,10 @@ __all__ = [
     "SeenCall",
     "SeenTurn",
     "StoreScan",
+    "THRESHOLD",
     "Wanted",
     "behavior_named",
+    "frequencies",
     "judge_named",
     "load_behavior",
     "packaged_behaviors",
@@ -91,8 +108,10 @@ __getattr__, __dir__ = lazy_face(
         "hits": ("Answered", "Candidate", "Evidence", "Hit", "Judged", "Predicate", "RuleJudge"),
         "run": ("Run", "SeenCall", "SeenTurn"),
         "scanning.choosing": ("Caps",),
+        "scanning.frequencies": ("Frequency", "frequencies"),
+        "scanning.near_duplicates": ("THRESHOLD",),
         "scanning.occurrences": ("Occurrence", "read_occurrences", "write_occurrences"),
-        "scanning.partition": ("Found", "Wanted", "scan_partition"),
-        "scanning.store_scan": ("Funnel", "StoreScan", "scan_store"),
+        "scanning.partition": ("DIMENSIONS", "Found", "Wanted", "scan_partition"),
+        "scanning.store_scan": ("Funnel", "OnPartition", "StoreScan", "scan_store"),
     },
 )

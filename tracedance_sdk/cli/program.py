@@ -73,6 +73,7 @@ VERBS: Final = {
         "Run an agent through tests made of recordings.",
     ),
     "rm": ("tracedance_sdk.cli.removing:rm", "Take traces out of a store."),
+    "scan": ("tracedance_sdk.cli.scan:scan_command", "Find out where a behaviour occurs."),
     "show": ("tracedance_sdk.cli.show:show", "Show one trace turn by turn."),
     "sql": ("tracedance_sdk.cli.querying:sql", "Ask a store in SQL."),
     "verify": ("tracedance_sdk.cli.verify:verify", "Check that a journal is as it was written."),

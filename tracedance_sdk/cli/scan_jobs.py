@@ -1,0 +1,110 @@
+"""What `tracedance scan` looks for, and the files that it writes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tracedance_sdk.errors import InvalidOption, UnreadableFile, shown
+
+if TYPE_CHECKING:
+    from tracedance_sdk.behaviors import Behavior, Caps, OnPartition, StoreScan, Wanted
+    from tracedance_sdk.trace import Json
+
+
+def wanted_behaviors(names: Sequence[str], given: Sequence[str]) -> list[Wanted]:
+    """Return the behaviours of some names with the values of their parameters.
+
+    Args:
+        names: Ids, names and files; ``all`` is the catalogue.
+        given: ``name=value`` each; every behaviour that has such a parameter takes it.
+
+    Raises:
+        InvalidOption: There is no such behaviour, or none of them has such a parameter.
+        InvalidSpec: A file holds no behaviour, or a parameter has no value.
+    """
+    from tracedance_sdk.behaviors import Wanted, behavior_named, packaged_behaviors
+
+    found: dict[str, Behavior] = {}
+    for name in names:
+        if name.strip().casefold() == "all":
+            found.update(packaged_behaviors())
+            continue
+        behavior = behavior_named(name)
+        other = found.get(behavior.id)
+        if other is not None and other.sha256 != behavior.sha256:
+            raise InvalidOption(f"{shown(name)} has the id {behavior.id!r} of another behaviour")
+        found[behavior.id] = behavior
+    values = dict(_value(text) for text in given)
+    known = {name for behavior in found.values() for name in behavior.parameters}
+    if unknown := [name for name in values if name not in known]:
+        has = ", ".join(sorted(known)) or "none"
+        raise InvalidOption(f"--param {unknown[0]}: the behaviours asked for have {has}")
+    return [
+        Wanted(
+            behavior,
+            behavior.filled({k: v for k, v in values.items() if k in behavior.parameters}),
+        )
+        for behavior in found.values()
+    ]
+
+
+def _value(text: str) -> tuple[str, Json]:
+    from tracedance_sdk.trace import parse_json
+
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise InvalidOption(f"--param {shown(text)}: NAME=VALUE is needed")
+    try:
+        return name, parse_json(value, where=name)
+    except ValueError:
+        return name, value
+
+
+@contextmanager
+def scan_progress() -> Iterator[OnPartition | None]:
+    """Show a bar on standard error when a person is watching."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = ("scanning", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("scanning", total=None)
+
+        def on_partition(done: int, total: int, /, *, was_kept: bool) -> None:
+            del was_kept
+            bar.update(task, completed=done, total=total)
+
+        yield on_partition
+
+
+def write_scan(
+    out: Path, found: StoreScan, wanted: Sequence[Wanted], *, caps: Caps, where: str | None
+) -> None:
+    """Write all occurrences, those that are left out marked, to ``occurrences.jsonl``.
+
+    Raises:
+        UnreadableFile: The folder cannot be written to.
+    """
+    from tracedance_sdk.behaviors import write_occurrences
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UnreadableFile(f"{str(out)!r} cannot be made: {error.strerror}") from error
+    occurrences = (item for items in found.occurrences.values() for item in items)
+    write_occurrences(
+        out / "occurrences.jsonl",
+        occurrences,
+        behaviors={item.behavior.id: item.behavior.sha256 for item in wanted},
+        parameters={item.behavior.id: dict(item.parameters) for item in wanted},
+        funnels=[item._asdict() for item in found.funnels],
+        caps=caps._asdict(),
+        where=where,
+    )
