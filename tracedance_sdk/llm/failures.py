@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from tracedance_sdk.llm.chat import Missing, MissingKind
+from tracedance_sdk.llm.masking import masked
 from tracedance_sdk.llm.streaming import CutStream, OddStream, ToldError
 
 _TOO_LONG: Final = re.compile(
@@ -28,8 +29,6 @@ _PASSES: Final = re.compile(r"overloaded|rate_limit|server_error|api_error|timeo
 
 _BAD_REQUEST: Final = (400, 413, 422)
 _LONGEST: Final = 300
-_LEAST_SECRET: Final = 6
-"""Shortest key that is masked in what a server sends, so as not to mask common words."""
 
 
 def missing_of(error: BaseException, sdk: ModuleType, *, secret: str | None) -> Missing | None:
@@ -65,13 +64,6 @@ def may_pass(error: BaseException, sdk: ModuleType) -> bool:
     if told is not None:
         return _PASSES.search(_told_in(told)[0]) is not None
     return isinstance(error, (CutStream, *_lost(sdk)))
-
-
-def masked(text: str, secret: str | None) -> str:
-    """Return text without the key."""
-    if secret is None or len(secret) < _LEAST_SECRET:
-        return text
-    return text.replace(secret, "[key]")
 
 
 def is_used_up(text: str) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 from tracedance_sdk.errors import InvalidOption, Unsendable
 from tracedance_sdk.llm.chat import ChatModel, Context, Missing, Reply, Settings
 from tracedance_sdk.llm.endpoints import Endpoint, installed_providers
+from tracedance_sdk.llm.masking import masked_by_all
 from tracedance_sdk.trace import ToolDefinition
 
 _LONGEST: Final = 300
@@ -113,5 +114,5 @@ def _failed(reason: str) -> Reply:
 
 
 def _line(text: str) -> str:
-    line = " ".join(text.split())
+    line = " ".join(masked_by_all(text).split())
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."

@@ -17,7 +17,8 @@ from tracedance_sdk.errors import InvalidJSON, InvalidTrace, MissingDependency
 from tracedance_sdk.llm.chat import Context, Missing, Reply, Settings
 from tracedance_sdk.llm.endpoints import Endpoint, key_of
 from tracedance_sdk.llm.event_loops import LoopClients
-from tracedance_sdk.llm.failures import masked, may_pass, missing_of, told_error
+from tracedance_sdk.llm.failures import may_pass, missing_of, told_error
+from tracedance_sdk.llm.masking import masked, masked_value
 from tracedance_sdk.llm.retrying import LONGEST_WAIT_S, stop_hopeless
 from tracedance_sdk.trace import UNKNOWN, Json, ToolDefinition, Turn, parse_json
 
@@ -238,9 +239,9 @@ class ProviderModel(ABC):
 
     def _body(self, text: str) -> Json | Missing:
         try:
-            return parse_json(masked(text, self._key).encode(), where="reply")
+            return masked_value(parse_json(text.encode(), where="reply"), self._key)
         except InvalidJSON as error:
-            return Missing("unparsable", str(error))
+            return Missing("unparsable", masked(str(error), self._key))
 
 
 def _lacks(turn: Turn) -> Missing | None:
