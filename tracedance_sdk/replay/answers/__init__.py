@@ -13,12 +13,13 @@ from tracedance_sdk.replay.answers.answer import (
 )
 from tracedance_sdk.replay.answers.ladder import (
     NOT_RECORDED,
+    UNKNOWN_TOOL,
     AnswerSession,
     CandidateOrder,
     Ladder,
-    PureTool,
 )
 from tracedance_sdk.replay.answers.model_simulator import ModelSimulator
+from tracedance_sdk.replay.answers.pure_tools import PureTool
 from tracedance_sdk.replay.answers.simulators import (
     MissedCall,
     NearestSimulator,
@@ -34,6 +35,7 @@ __all__ = [
     "MISSES",
     "NOT_RECORDED",
     "STAMPS",
+    "UNKNOWN_TOOL",
     "Answer",
     "AnswerSession",
     "CandidateOrder",

@@ -18,12 +18,16 @@ STAMPS: Final[dict[Stamp, str]] = {
 }
 """Where an answer came from, in the order in which it is looked for."""
 
-MissKind = Literal["something_new", "recording_incomplete", "recording_stale"]
+MissKind = Literal[
+    "something_new", "unknown_tool", "recording_incomplete", "recording_stale", "tool_timeout"
+]
 
 MISSES: Final[dict[MissKind, str]] = {
     "something_new": "the agent did something that no recording shows",
+    "unknown_tool": "the agent called a tool that there is not",
     "recording_incomplete": "the call was made before, and its answer was not recorded",
     "recording_stale": "the record was written to since, and its new state is not known",
+    "tool_timeout": "a pure tool that was run did not return",
 }
 """Why no recording could be used."""
 
@@ -75,6 +79,8 @@ class Answer(NamedTuple):
         examples: Recordings that a simulator made its answer after.
         miss: Why no recording could be used, for everything but `same`, `other` and `pure`.
         nearest: Recorded calls that are much alike, where asked for.
+        masked: Parts of the recorded answer are masked or were not kept: the agent is told less
+            than the tool said.
     """
 
     stamp: Stamp
@@ -90,6 +96,7 @@ class Answer(NamedTuple):
     examples: tuple[Origin, ...] = ()
     miss: MissKind | None = None
     nearest: tuple[Nearest, ...] = ()
+    masked: bool = False
 
     @property
     def is_evidence(self) -> bool:

@@ -7,17 +7,26 @@ that writes is never carried out; a recorded confirmation is replayed, or one de
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
+import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.recording import declared_effect
 from tracedance_sdk.replay.answers.answer import Answer, MissKind, Origin
+from tracedance_sdk.replay.answers.pure_tools import (
+    TOOL_TIMEOUT,
+    PureCall,
+    PureTool,
+    run_pure,
+)
 from tracedance_sdk.replay.answers.simulators import (
     MissedCall,
     Simulated,
@@ -35,11 +44,16 @@ from tracedance_sdk.replay.recordings import (
     WRITES,
     Conversation,
     EffectOf,
+    Kind,
     Recording,
     Shelf,
+    Subjects,
     Write,
+    changed_by,
+    is_partly_hidden,
     next_mark,
-    telling_values,
+    recording_at,
+    subjects_of,
     writes_that_matter,
 )
 from tracedance_sdk.trace import UNKNOWN, ErrorInfo, Json, Result, call_key
@@ -47,10 +61,17 @@ from tracedance_sdk.trace import UNKNOWN, ErrorInfo, Json, Result, call_key
 _log = logging.getLogger(__name__)
 
 CandidateOrder = Literal["recent", "file"]
-PureTool = Callable[..., Any]
+Apart = Callable[..., Awaitable[Any]]
+"""Calls a function with its arguments somewhere else and returns what it returns."""
+
+_Flow = Generator["MissedCall | PureCall", "Simulated | Result | None", Answer]
+_STEPPING: Final = threading.Lock()
 
 NOT_RECORDED: Final = "NotRecorded"
 """Type of the error that an agent is told where there is no answer."""
+
+UNKNOWN_TOOL: Final = "UnknownTool"
+"""Type of the error that an agent is told where there is no such tool."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +90,7 @@ class Ladder:
         excluded_groups: Groups that no rule is learned from.
         excluded_ids: Conversations that no rule is learned from.
         names_nearest: Whether a miss names the recorded calls that are most like it.
+        tools: All tools that there are; a call of another is told so. None knows none.
 
     Raises:
         InvalidOption: A tool is to be run that is not pure.
@@ -83,6 +105,7 @@ class Ladder:
     excluded_groups: frozenset[str] = frozenset()
     excluded_ids: frozenset[str] = frozenset()
     names_nearest: bool = False
+    tools: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
         for name, function in self.pure.items():
@@ -120,11 +143,11 @@ class AnswerSession:
         self._writes: list[Write] = []
         self._mark = 0
         self._mattered: tuple[str, int, list[str]] = ("", 0, [])
-        self._values_of: tuple[str, frozenset[str]] = ("", frozenset())
+        self._subjects_of: tuple[str, Subjects] = ("", frozenset())
         self._known = KnownRecords()
         self._unread: list[tuple[str, Json, Result, Write | None]] = []
         self._before: KnownRecords | None = None
-        self._changed: set[str] = set()
+        self._changed: set[object] = set()
         self.answers: list[Answer] = []
 
     def answer(self, name: str, arguments: Json) -> Answer:
@@ -138,81 +161,108 @@ class AnswerSession:
             InvalidOption: The simulator is one to be waited for; see `answer_async`.
         """
         flow = self._flow(name, arguments)
-        try:
-            missed = next(flow)
-            made_up = self._simulated(missed)
+        step = _step(flow)
+        while not isinstance(step, Answer):
+            if isinstance(step, PureCall):
+                step = _step(flow, run_pure(step))
+                continue
+            made_up = self._simulated(step)
             if inspect.isawaitable(made_up):
                 close = getattr(made_up, "close", None)
                 if close is not None:
                     close()
                 raise InvalidOption("this simulator is to be waited for; use answer_async")
-            flow.send(made_up)
-        except StopIteration as done:
-            return self._kept(done.value)
-        raise RuntimeError("a call is missed once at the most")
+            step = _step(flow, made_up)
+        return self._kept(step)
 
-    async def answer_async(self, name: str, arguments: Json) -> Answer:
-        """Do what `answer` does, with a simulator that may have to be waited for."""
+    async def answer_async(
+        self,
+        name: str,
+        arguments: Json,
+        *,
+        apart: Apart | None = None,
+        limit_s: float | None = None,
+    ) -> Answer:
+        """Do what `answer` does, with a simulator that may have to be waited for.
+
+        Args:
+            name: Of the tool.
+            arguments: As the agent gave them.
+            apart: Calls what may take long where it holds nobody up; None calls it here.
+            limit_s: Seconds for a pure tool and for a simulator; None waits on.
+        """
+        elsewhere = apart or _here
         flow = self._flow(name, arguments)
-        try:
-            missed = next(flow)
-            made_up = self._simulated(missed)
-            if inspect.isawaitable(made_up):
-                made_up = await self._waited_for(made_up)
-            flow.send(made_up)
-        except StopIteration as done:
-            return self._kept(done.value)
-        raise RuntimeError("a call is missed once at the most")
+        step = await elsewhere(_step, flow)
+        while not isinstance(step, Answer):
+            if isinstance(step, PureCall):
+                found = await elsewhere(partial(run_pure, limit_s=limit_s), step)
+                step = await elsewhere(_step, flow, found)
+                continue
+            made_up = await self._waited_for(step, elsewhere, limit_s)
+            step = await elsewhere(_step, flow, made_up)
+        return self._kept(step)
 
     def _kept(self, answer: Answer) -> Answer:
         self.answers.append(answer)
         return answer
 
-    def _flow(self, name: str, arguments: Json) -> Generator[MissedCall, Simulated | None, Answer]:
-        """Find an answer; yield the call where a simulator is to be asked."""
+    def _flow(self, name: str, arguments: Json) -> _Flow:
+        """Find an answer; yield the call where a pure tool is to be run or a simulator asked."""
         key = call_key(name, arguments)
         self._asked[key] += 1
         found = self._look(key, name, arguments)
+        if isinstance(found, PureCall):
+            computed = yield found
+            found = _computed(computed)
         if not isinstance(found, Answer):
             made_up = None
-            if self._ladder.simulator is not None:
+            if self._ladder.simulator is not None and found != "unknown_tool":
                 made_up = yield MissedCall(name, arguments)
-            found = self._made_up(MissedCall(name, arguments), found, made_up)
+            simulated = made_up if isinstance(made_up, Simulated) else None
+            found = self._made_up(MissedCall(name, arguments), found, simulated)
         self._note(key, name, arguments, found.result)
         return found
 
-    def _look(self, key: str, name: str, arguments: Json) -> Answer | MissKind:
-        recorded = self._recorded(key, arguments)
+    def _look(self, key: str, name: str, arguments: Json) -> Answer | MissKind | PureCall:
+        recorded = self._recorded(key)
         if recorded is not None and not self._is_overwritten(name, arguments, recorded):
             return recorded
         if recorded is None and name in self._ladder.pure:
-            return self._run_pure(name, arguments)
-        miss = self._miss(key, stale=recorded is not None)
+            given = arguments if isinstance(arguments, dict) else {}
+            return PureCall(self._ladder.pure[name], given)
+        miss = self._miss(key, name, stale=recorded is not None)
         derived = self._derived(key, name, arguments)
         return miss if derived is None else derived._replace(miss=miss)
 
     def _is_overwritten(self, name: str, arguments: Json, recorded: Answer) -> bool:
-        """Whether a read would show a record as it was before a write of this run."""
+        """Whether a read would show a record as it was before a write of this run.
+
+        A listing is about many records: it is replayed, and marked as stale.
+        """
         if not recorded.stale or self._writes_by(name) or recorded.origin is None:
+            return False
+        subjects = self._subjects(call_key(name, arguments), name, arguments)
+        if all(isinstance(subject, Kind) for subject in subjects):
             return False
         before = self._ladder.shelf.conversation(recorded.origin.conversation).writes
         held = before[: recorded.origin.n_writes]
-        values = self._values(call_key(name, arguments), arguments)
-        return writes_that_matter(values, held, certain_only=True) != writes_that_matter(
-            values, self._writes, certain_only=True
+        return writes_that_matter(subjects, held, certain_only=True) != writes_that_matter(
+            subjects, self._writes, certain_only=True
         )
 
     def _writes_by(self, name: str) -> bool:
         return self._ladder.effect_of(name) in WRITES
 
-    def _recorded(self, key: str, arguments: Json) -> Answer | None:
+    def _recorded(self, key: str) -> Answer | None:
         shelf = self._ladder.shelf
-        own = shelf.own_recordings(key)
-        if own:
-            return self._replayed("same", self._candidate(shelf.own, own, key, arguments))
+        own = shelf.own_recording(key, self._asked[key])
+        if own is not None:
+            return self._replayed("same", self._candidate(shelf.own, own))
         candidates = [
-            self._candidate(conversation, found, key, arguments)
+            self._candidate(conversation, recording)
             for conversation, found in shelf.candidates(key)
+            if (recording := recording_at(conversation, found, key, self._asked[key])) is not None
         ]
         if not candidates:
             return None
@@ -225,20 +275,14 @@ class AnswerSession:
             "other", chosen, n_candidates=len(candidates), n_disagreeing=disagreeing
         )
 
-    def _candidate(
-        self, conversation: Conversation, found: list[Recording], key: str, arguments: Json
-    ) -> _Candidate:
-        """Return the k-th recording for the k-th call, the last one for all further calls."""
-        recording = found[min(self._asked[key], len(found)) - 1]
-        return _Candidate(
-            conversation, recording, self._is_stale(conversation, recording, arguments)
-        )
+    def _candidate(self, conversation: Conversation, recording: Recording) -> _Candidate:
+        return _Candidate(conversation, recording, self._is_stale(conversation, recording))
 
-    def _values(self, key: str, arguments: Json) -> frozenset[str]:
-        """Return the telling values of a call, which are looked for once."""
-        if key != self._values_of[0]:
-            self._values_of = key, telling_values(arguments)
-        return self._values_of[1]
+    def _subjects(self, key: str, name: str, arguments: Json) -> Subjects:
+        """Return what a call is about, which is looked for once."""
+        if key != self._subjects_of[0]:
+            self._subjects_of = key, subjects_of(name, arguments)
+        return self._subjects_of[1]
 
     def _replayed(
         self,
@@ -252,22 +296,31 @@ class AnswerSession:
         origin = Origin(conversation.id, recording.turn, recording.ordinal, recording.n_writes)
         differs = conversation.marks[recording.n_writes] != self._mark
         return Answer(
-            stamp, recording.result, origin, is_stale, differs, n_candidates, n_disagreeing
+            stamp,
+            recording.result,
+            origin,
+            is_stale,
+            differs,
+            n_candidates,
+            n_disagreeing,
+            masked=recording.is_masked,
         )
 
-    def _is_stale(self, conversation: Conversation, recording: Recording, arguments: Json) -> bool:
+    def _is_stale(self, conversation: Conversation, recording: Recording) -> bool:
         if conversation.marks[recording.n_writes] == self._mark:
             return False
-        values = self._values(recording.key, arguments)
+        subjects = self._subjects(recording.key, recording.name, recording.arguments)
         if self._mattered[:2] != (recording.key, self._mark):
-            self._mattered = recording.key, self._mark, writes_that_matter(values, self._writes)
+            matter = writes_that_matter(subjects, self._writes)
+            self._mattered = recording.key, self._mark, matter
         before = conversation.writes_before(recording)
-        return writes_that_matter(values, before) != self._mattered[2]
+        return writes_that_matter(subjects, before) != self._mattered[2]
 
     def _chosen(self, candidates: list[_Candidate]) -> _Candidate:
         if self._ladder.order == "file":
             return candidates[0]
         left = [item for item in candidates if not item.is_stale] or candidates
+        left = [item for item in left if not item.recording.is_masked] or left
         if len(left) == 1:
             return left[0]
         said = self._ladder.shelf.said
@@ -277,19 +330,10 @@ class AnswerSession:
         started_at = self._ladder.shelf.own.started_at
         return max(agreed, key=lambda item: _recency(item.conversation, started_at))
 
-    def _run_pure(self, name: str, arguments: Json) -> Answer:
-        """Run a pure tool; what it raises is its answer, as it would be in production."""
-        given = arguments if isinstance(arguments, dict) else {}
-        try:
-            return Answer("pure", Result(ok=True, content=self._ladder.pure[name](**given)))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a tool's failure is its answer
-            told = ErrorInfo(type=type(error).__name__, message=str(error))
-            return Answer("pure", Result(ok=False, error=told))
-
     def _derived(self, key: str, name: str, arguments: Json) -> Answer | None:
         # What a read shows after a write cannot follow from the call alone.
-        values = self._values(key, arguments)
-        is_changed = not self._writes_by(name) and bool(writes_that_matter(values, self._writes))
+        subjects = self._subjects(key, name, arguments)
+        is_changed = not self._writes_by(name) and bool(writes_that_matter(subjects, self._writes))
         for item in self._proven(name):
             record: Json = UNKNOWN
             if is_changed and not item.rule.by:
@@ -339,6 +383,8 @@ class AnswerSession:
                 nearest=nearest,
             )
         told = ErrorInfo(type=NOT_RECORDED, message=f"no recorded answer for {call.name}")
+        if miss == "unknown_tool":
+            told = ErrorInfo(type=UNKNOWN_TOOL, message=f"there is no tool {call.name}")
         return Answer("failed", Result(ok=False, error=told), miss=miss, nearest=nearest)
 
     def _simulated(self, call: MissedCall) -> Simulated | Awaitable[Simulated | None] | None:
@@ -351,17 +397,25 @@ class AnswerSession:
             _log.warning("the simulator %r failed", simulator.name, exc_info=True)
             return None
 
-    async def _waited_for(self, made_up: Awaitable[Simulated | None]) -> Simulated | None:
+    async def _waited_for(
+        self, call: MissedCall, elsewhere: Apart, limit_s: float | None
+    ) -> Simulated | None:
         try:
-            return await made_up
+            async with asyncio.timeout(limit_s):
+                made_up = await elsewhere(self._simulated, call)
+            answer: Simulated | None = await made_up if inspect.isawaitable(made_up) else made_up
+            return answer
         except Exception:  # noqa: BLE001 - foreign code: without an answer of its, there is none
             _log.warning("the simulator failed", exc_info=True)
             return None
 
-    def _miss(self, key: str, *, stale: bool) -> MissKind:
+    def _miss(self, key: str, name: str, *, stale: bool) -> MissKind:
         if stale:
             return "recording_stale"
-        return "recording_incomplete" if self._ladder.shelf.lost_answer(key) else "something_new"
+        if self._ladder.shelf.lost_answer(key):
+            return "recording_incomplete"
+        known = self._ladder.tools
+        return "something_new" if known is None or name in known else "unknown_tool"
 
     def _note(self, key: str, name: str, arguments: Json, result: Result) -> None:
         """Take note of a call for those that follow."""
@@ -369,35 +423,64 @@ class AnswerSession:
         if self._writes_by(name):
             is_unknown = result.error is not None and result.error.type == NOT_RECORDED
             took_effect = None if is_unknown else result.ok is not False
-            made = Write(key, self._values(key, arguments), took_effect)
+            made = Write(key, changed_by(name, arguments), took_effect)
             self._writes.append(made)
             self._mark = next_mark(self._mark, made)
             if took_effect is not False:
                 write = made
-                self._changed |= made.values
+                self._changed |= made.subjects
         if self._ladder.rules is not None:
             self._unread.append((key, arguments, result, write))
 
     def _read_answers(self) -> KnownRecords:
         """Return the records that the answers so far show; they are read when one is wanted."""
         for key, arguments, result, write in self._unread:
-            value = None if result.ok is False else parsed(result).value
+            is_told = result.ok is not False and not is_partly_hidden(result)
+            value = parsed(result).value if is_told else None
             self._known.add(key, arguments, value, write=write)
         self._unread.clear()
         return self._known
 
 
+def _step(flow: _Flow, found: Simulated | Result | None = None) -> MissedCall | PureCall | Answer:
+    """Go on with an answer; one at a time, as rules and recordings are shared by all runs."""
+    with _STEPPING:
+        try:
+            return flow.send(found)
+        except StopIteration as done:
+            answer: Answer = done.value
+            return answer
+
+
+def _computed(found: Simulated | Result | None) -> Answer:
+    result = found if isinstance(found, Result) else Result(ok=False)
+    if result.error is not None and result.error.type == TOOL_TIMEOUT:
+        return Answer("failed", result, miss="tool_timeout")
+    return Answer("pure", result)
+
+
+async def _here(function: Callable[..., Any], *arguments: Any) -> Any:
+    return function(*arguments)
+
+
 def _untouched_records(ladder: Ladder) -> KnownRecords:
     """Return the records that the conversation's own recordings show as they were at first."""
     known = KnownRecords()
-    changed: set[str] = set()
-    for recording in ladder.shelf.own.recordings:
+    own = ladder.shelf.own
+    changed: set[object] = set()
+    n_writes = 0
+    for recording in own.recordings:
+        for lost in own.lost_writes(n_writes, recording.n_writes):
+            changed |= lost.subjects
+        n_writes = recording.n_writes
+        name, arguments = recording.name, recording.arguments
         did_fail = recording.result.ok is False
-        values = telling_values(recording.arguments)
-        if ladder.effect_of(recording.name) in WRITES and not did_fail:
-            changed |= values
-        elif not did_fail and values.isdisjoint(changed):
-            known.add(recording.key, recording.arguments, parsed(recording.result).value)
+        if ladder.effect_of(name) in WRITES:
+            changed |= set() if did_fail else changed_by(name, arguments)
+        elif not did_fail and not recording.is_masked:
+            is_as_at_first = changed.isdisjoint(subjects_of(name, arguments))
+            value = parsed(recording.result).value if is_as_at_first else None
+            known.add(recording.key, arguments, value)
     return known
 
 

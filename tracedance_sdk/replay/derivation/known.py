@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from tracedance_sdk.replay.recordings import LEAST_CHARACTERS, Write, telling_values
+from tracedance_sdk.replay.recordings import LEAST_CHARACTERS, Write, changed_by
 from tracedance_sdk.trace import Json
 
 _NESTING: Final = 3
@@ -37,7 +37,7 @@ class KnownRecords:
 
     def __init__(self) -> None:
         self._by_value: dict[str, list[KnownRecord]] = defaultdict(list)
-        self._changed: dict[str, int] = {}
+        self._changed: dict[object, int] = {}
         self._n_answers = 0
 
     def add(self, key: str, arguments: Json, value: Json, *, write: Write | None = None) -> None:
@@ -53,8 +53,7 @@ class KnownRecords:
         self._n_answers += 1
         place = self._n_answers
         if write is not None:
-            for changed in write.values:
-                self._changed[changed] = place
+            self._change(write)
         asked = [v for v in named_values(arguments).values() if isinstance(v, str)]
         for depth, item in _objects(value):
             record = KnownRecord(item, key, place)
@@ -63,6 +62,15 @@ class KnownRecords:
                 names.update(asked)
             for name in names:
                 self._by_value[name].append(record)
+
+    def forget(self, write: Write) -> None:
+        """Take note of a write whose answer is not known: what it may have changed is unknown."""
+        self._n_answers += 1
+        self._change(write)
+
+    def _change(self, write: Write) -> None:
+        for changed in write.subjects:
+            self._changed[changed] = self._n_answers
 
     def about(self, name: str, fields: frozenset[str], *, other_than: str) -> KnownRecord | None:
         """Return the latest record of a value that has these fields; None where none is certain.
@@ -98,9 +106,9 @@ def is_name(value: Json) -> bool:
     return isinstance(value, str) and LEAST_CHARACTERS <= len(value) <= 200
 
 
-def effective_write(key: str, arguments: Json) -> Write:
-    """Return a call as a write that took effect."""
-    return Write(key, telling_values(arguments), took_effect=True)
+def effective_write(key: str, name: str, arguments: Json) -> Write:
+    """Return a call of a tool as a write that took effect."""
+    return Write(key, changed_by(name, arguments), took_effect=True)
 
 
 def _objects(value: Json) -> Iterator[tuple[int, dict[str, Json]]]:

@@ -171,9 +171,9 @@ def _places(test: RebuiltTest) -> Mapping[tuple[str, int], int]:
     found: dict[tuple[str, int], int] = {}
     counts: dict[str, int] = {}
     for place, call in enumerate(test.recordings, 1):
+        key = call_key(call.name, call.arguments)
+        counts[key] = counts.get(key, 0) + 1
         if call.answer is not None:
-            key = call_key(call.name, call.arguments)
-            counts[key] = counts.get(key, 0) + 1
             found[key, counts[key]] = place
     return found
 

@@ -22,17 +22,13 @@ from tracedance_sdk.replay.rebuilt_test import (
     written_test,
 )
 from tracedance_sdk.replay.recordings import (
-    WRITES,
     Conversation,
-    Recording,
+    MadeCall,
     RecordingIndex,
     Shelf,
-    Write,
-    history_marks,
-    is_answer,
-    telling_values,
+    conversation_from,
 )
-from tracedance_sdk.trace import Effect, call_key
+from tracedance_sdk.trace import Effect
 
 _MOST_FILES: Final = 100_000
 _MOST_BAD: Final = 50
@@ -146,43 +142,14 @@ class Suite:
             order=order,
             excluded_groups=groups,
             names_nearest=names_nearest,
+            tools=frozenset(self.effects),
         )
 
     def _conversation(self, test: RebuiltTest) -> Conversation:
-        recordings: list[Recording] = []
-        writes: list[Write] = []
-        unanswered: set[str] = set()
-        counts: dict[str, int] = {}
-        for place, call in enumerate(test.recordings):
-            key = call_key(call.name, call.arguments)
-            result = call.result
-            if result is None or not is_answer(result):
-                unanswered.add(key)
-            else:
-                counts[key] = counts.get(key, 0) + 1
-                recordings.append(
-                    Recording(
-                        key,
-                        call.name,
-                        call.arguments,
-                        counts[key],
-                        result,
-                        call.turn,
-                        place,
-                        len(writes),
-                    )
-                )
-            if self.effect_of(call.name) in WRITES:
-                took_effect = None if result is None else result.ok is not False
-                writes.append(Write(key, telling_values(call.arguments), took_effect))
-        return Conversation(
-            test.id,
-            test.source.group,
-            tuple(recordings),
-            tuple(writes),
-            frozenset(unanswered),
-            test.source.started_at,
-            history_marks(writes),
+        calls = (MadeCall(c.name, c.arguments, c.result, c.turn) for c in test.recordings)
+        source = test.source
+        return conversation_from(
+            test.id, source.group, calls, self.effect_of, started_at=source.started_at
         )
 
 

@@ -6,21 +6,31 @@ from tracedance_sdk.replay.recordings.conversations import (
     WRITES,
     Conversation,
     EffectOf,
+    MadeCall,
     Recording,
     RecordingIndex,
+    conversation_from,
     conversation_of,
     group_of,
     is_answer,
 )
+from tracedance_sdk.replay.recordings.hidden import is_hidden, is_partly_hidden
 from tracedance_sdk.replay.recordings.histories import (
-    LEAST_CHARACTERS,
     Write,
     history_marks,
     next_mark,
-    telling_values,
     writes_that_matter,
 )
-from tracedance_sdk.replay.recordings.shelf import Borrowed, Shelf
+from tracedance_sdk.replay.recordings.shelf import Borrowed, Shelf, recording_at
+from tracedance_sdk.replay.recordings.subjects import (
+    LEAST_CHARACTERS,
+    Kind,
+    Named,
+    Subjects,
+    changed_by,
+    subjects_of,
+    telling_values,
+)
 
 __all__ = [
     "LEAST_CHARACTERS",
@@ -28,15 +38,25 @@ __all__ = [
     "Borrowed",
     "Conversation",
     "EffectOf",
+    "Kind",
+    "MadeCall",
+    "Named",
     "Recording",
     "RecordingIndex",
     "Shelf",
+    "Subjects",
     "Write",
+    "changed_by",
+    "conversation_from",
     "conversation_of",
     "group_of",
     "history_marks",
     "is_answer",
+    "is_hidden",
+    "is_partly_hidden",
     "next_mark",
+    "recording_at",
+    "subjects_of",
     "telling_values",
     "writes_that_matter",
 ]

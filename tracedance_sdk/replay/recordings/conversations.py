@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from tracedance_sdk.errors import InvalidOption
-from tracedance_sdk.replay.recordings.histories import Write, history_marks, telling_values
+from tracedance_sdk.replay.recordings.hidden import is_partly_hidden
+from tracedance_sdk.replay.recordings.histories import Write, history_marks
+from tracedance_sdk.replay.recordings.subjects import changed_by
 from tracedance_sdk.trace import (
     UNKNOWN,
     Effect,
@@ -27,6 +30,25 @@ WRITES: Final[frozenset[Effect]] = frozenset({"write", "unknown"})
 """Effects that may change the world: what is not known is taken for a write, which is safe."""
 
 
+_NONE: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType({})
+
+
+class MadeCall(NamedTuple):
+    """A call that an agent made.
+
+    Attributes:
+        name: Of the tool.
+        arguments: `UNKNOWN` where they were not recorded.
+        result: What came back; None where it was not recorded.
+        turn: Index of the turn that made it.
+    """
+
+    name: str
+    arguments: Json
+    result: Result | None
+    turn: int
+
+
 class Recording(NamedTuple):
     """One answer of one tool in one conversation.
 
@@ -34,11 +56,13 @@ class Recording(NamedTuple):
         key: The canonical key of the call.
         name: Of the tool.
         arguments: Of the call.
-        ordinal: Which call of this key in its conversation, from 1.
+        ordinal: Which call of this key in its conversation, from 1; calls whose answers were not
+            recorded are counted, too.
         result: What came back.
         turn: Index of the turn that made the call.
         place: Of the call among the agent's calls, from 0.
         n_writes: Writes of the conversation that were made before.
+        is_masked: Whether parts of the answer are masked or were not kept.
     """
 
     key: str
@@ -49,6 +73,7 @@ class Recording(NamedTuple):
     turn: int
     place: int
     n_writes: int
+    is_masked: bool = False
 
 
 class Conversation(NamedTuple):
@@ -59,7 +84,7 @@ class Conversation(NamedTuple):
         group: The leave-out unit: a conversation of the same group is never borrowed from.
         recordings: In the order of the calls.
         writes: In order; `Recording.n_writes` counts into it.
-        unanswered: Keys of calls without a recorded result.
+        unanswered: Keys of calls without a recorded result, with the ordinals of these.
         started_at: When it began, where known.
         marks: `history_marks` of the writes.
     """
@@ -68,13 +93,17 @@ class Conversation(NamedTuple):
     group: str
     recordings: tuple[Recording, ...]
     writes: tuple[Write, ...]
-    unanswered: frozenset[str] = frozenset()
+    unanswered: Mapping[str, tuple[int, ...]] = _NONE
     started_at: datetime | None = None
     marks: tuple[int, ...] = (0,)
 
     def writes_before(self, recording: Recording) -> tuple[Write, ...]:
         """Return the writes made before a recording of this conversation."""
         return self.writes[: recording.n_writes]
+
+    def lost_writes(self, since: int, until: int) -> list[Write]:
+        """Return the writes from one place among all to another whose answers are not known."""
+        return [write for write in self.writes[since:until] if write.took_effect is None]
 
 
 def conversation_of(trace: Trace, effect_of: EffectOf) -> Conversation:
@@ -83,44 +112,60 @@ def conversation_of(trace: Trace, effect_of: EffectOf) -> Conversation:
     Calls that others made (a simulated customer) are left out. Without a group, conversations of
     one task, else of one session, are a group.
     """
-    seen: Counter[str] = Counter()
+    calls = (
+        MadeCall(call.name, call.arguments, call.result, turn.index)
+        for turn in trace.turns
+        for call in turn.calls
+        if call.requested_by == "agent"
+    )
+    started_at = next((t.started_at for t in trace.turns if t.started_at is not None), None)
+    return conversation_from(trace.id, group_of(trace), calls, effect_of, started_at=started_at)
+
+
+def conversation_from(
+    identity: str,
+    group: str,
+    calls: Iterable[MadeCall],
+    effect_of: EffectOf,
+    *,
+    started_at: datetime | None = None,
+) -> Conversation:
+    """Return what tools answered to the calls of a conversation, in order.
+
+    Args:
+        identity: Of the conversation.
+        group: The leave-out unit.
+        calls: All that its agent made.
+        effect_of: What tools do to the world.
+        started_at: When it began, where known.
+    """
+    counts: Counter[str] = Counter()
     recordings: list[Recording] = []
     writes: list[Write] = []
-    unanswered: set[str] = set()
-    place = 0
-    for turn in trace.turns:
-        for call in turn.calls:
-            if call.requested_by != "agent":
-                continue
-            key = call_key(call.name, call.arguments)
-            result = call.result
-            if call.arguments is UNKNOWN or result is None or not is_answer(result):
-                unanswered.add(key)
-            else:
-                seen[key] += 1
-                recordings.append(
-                    Recording(
-                        key,
-                        call.name,
-                        call.arguments,
-                        seen[key],
-                        result,
-                        turn.index,
-                        place,
-                        len(writes),
-                    )
+    unanswered: dict[str, tuple[int, ...]] = {}
+    for place, (name, arguments, result, turn) in enumerate(calls):
+        key = call_key(name, arguments)
+        counts[key] += 1
+        is_known = arguments is not UNKNOWN and result is not None and is_answer(result)
+        if result is None or not is_known:
+            unanswered[key] = (*unanswered.get(key, ()), counts[key])
+        else:
+            masked = is_partly_hidden(result)
+            recordings.append(
+                Recording(
+                    key, name, arguments, counts[key], result, turn, place, len(writes), masked
                 )
-            if effect_of(call.name) in WRITES:
-                took_effect = None if key in unanswered else call.failed is False
-                writes.append(Write(key, telling_values(call.arguments), took_effect))
-            place += 1
+            )
+        if effect_of(name) in WRITES:
+            took_effect = None if result is None or not is_known else result.ok is not False
+            writes.append(Write(key, changed_by(name, arguments), took_effect))
     return Conversation(
-        id=trace.id,
-        group=group_of(trace),
+        id=identity,
+        group=group,
         recordings=tuple(recordings),
         writes=tuple(writes),
-        unanswered=frozenset(unanswered),
-        started_at=next((t.started_at for t in trace.turns if t.started_at is not None), None),
+        unanswered=unanswered,
+        started_at=started_at,
         marks=history_marks(writes),
     )
 

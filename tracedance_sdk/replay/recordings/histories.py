@@ -1,19 +1,16 @@
 """Histories of writes: whether an answer was recorded in the same world as the one at hand.
 
 Two histories of writes differ as soon as any write is another one; that is information. An answer
-is *stale* when those writes differ which took effect and share a value with its arguments: they
-may have changed the very record that it speaks of.
+is *stale* when those writes differ which took effect and are about the same as the call: they may
+have changed the very record that it speaks of.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from tracedance_sdk.trace import Json
-
-LEAST_CHARACTERS: Final = 5
-"""Shorter strings (a cabin, a country, yes) are shared by chance."""
+from tracedance_sdk.replay.recordings.subjects import Subjects
 
 
 class Write(NamedTuple):
@@ -21,34 +18,13 @@ class Write(NamedTuple):
 
     Attributes:
         key: Canonical key of the call.
-        values: Strings of `LEAST_CHARACTERS` or more in its arguments.
+        subjects: What it may have changed; see `changed_by`.
         took_effect: False where the tool said that it failed, None where its answer is not known.
     """
 
     key: str
-    values: frozenset[str]
+    subjects: Subjects
     took_effect: bool | None
-
-
-def telling_values(value: Json) -> frozenset[str]:
-    """Return the strings in a JSON value that are long enough to name something.
-
-    Example:
-        >>> sorted(telling_values({"id": "ZFA04Y", "bags": 3, "paid": [{"by": "card_11"}, "no"]}))
-        ['ZFA04Y', 'card_11']
-    """
-    found: set[str] = set()
-    pending: list[Iterable[Json]] = [(value,)]
-    while pending:
-        for item in pending.pop():
-            if isinstance(item, str):
-                if len(item) >= LEAST_CHARACTERS:
-                    found.add(item)
-            elif isinstance(item, dict):
-                pending.append(item.values())
-            elif isinstance(item, (list, tuple)):
-                pending.append(item)
-    return frozenset(found)
 
 
 def history_marks(writes: Iterable[Write]) -> tuple[int, ...]:
@@ -68,14 +44,14 @@ def next_mark(mark: int, write: Write) -> int:
 
 
 def writes_that_matter(
-    values: frozenset[str], writes: Iterable[Write], *, certain_only: bool = False
+    subjects: Subjects, writes: Iterable[Write], *, certain_only: bool = False
 ) -> list[str]:
-    """Return the keys of the writes that may have changed what a call with these values is about.
+    """Return the keys of the writes that may have changed what a call is about.
 
     An answer is stale when they were others before it was recorded than they are now.
 
     Args:
-        values: `telling_values` of the call's arguments.
+        subjects: Of the call; see `subjects_of`.
         writes: In order.
         certain_only: Leave out writes of which it is not known whether they took effect.
     """
@@ -84,5 +60,5 @@ def writes_that_matter(
         for write in writes
         if write.took_effect is not False
         and not (certain_only and write.took_effect is None)
-        and not values.isdisjoint(write.values)
+        and not subjects.isdisjoint(write.subjects)
     ]

@@ -7,7 +7,7 @@ permitted ones and no way to the others.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from tracedance_sdk.errors import ForbiddenRecording, InvalidOption
@@ -19,6 +19,27 @@ class Borrowed(NamedTuple):
 
     conversation: Conversation
     recording: Recording
+
+
+def recording_at(
+    conversation: Conversation, found: Sequence[Recording], key: str, number: int
+) -> Recording | None:
+    """Return the n-th recording of a call, the last one where it was made less often.
+
+    Args:
+        conversation: Where it was made.
+        found: Its recordings of the call, in order.
+        key: Of the call.
+        number: From 1.
+
+    Returns:
+        None where that answer was not recorded.
+    """
+    lost = conversation.unanswered.get(key, ())
+    if not lost:
+        return found[min(number, len(found)) - 1] if found else None
+    wanted = min(number, len(found) + len(lost))
+    return next((recording for recording in found if recording.ordinal == wanted), None)
 
 
 class Shelf:
@@ -62,6 +83,18 @@ class Shelf:
     def own_recordings(self, key: str) -> list[Recording]:
         """Return the recordings of a call in the test's own conversation, in order."""
         return self._index.of_call(key).get(self._number, [])
+
+    def own_recording(self, key: str, number: int) -> Recording | None:
+        """Return what the test's own conversation was told the n-th time it made a call.
+
+        Args:
+            key: Of the call.
+            number: From 1; when the call was made less often there, the last time counts.
+
+        Returns:
+            None where it never made the call, or where that answer was not recorded.
+        """
+        return recording_at(self.own, self.own_recordings(key), key, number)
 
     def candidates(self, key: str) -> Iterator[tuple[Conversation, list[Recording]]]:
         """Yield the recordings of a call by conversation that may be borrowed from, in order."""
