@@ -324,6 +324,55 @@ def test_wrong_use_is_one_line(
     assert ann.read_bytes() == before
 
 
+CONTRADICTIONS: dict[str, tuple[list[Label], list[Label], str]] = {
+    "score and passed": (
+        [label("t01", "ann", 5), label("t02", "ann", 5, passed=False)],
+        [],
+        "a.jsonl, line 3: 'ann' gives score 5 and passed false, and a score passes from 4 on: mend",
+    ),
+    "two files": (
+        [label("t01", "ann", 5)],
+        [label("t01", "ann", 1)],
+        "a.jsonl, line 2 and b.jsonl, line 2: 'ann' answers the same item differently; give one",
+    ),
+    "with and without instance": (
+        [label("t01", "ann", 5), label("t01", "ann", 1, model="m")],
+        [],
+        "two answers by 'ann' for one item (trace 't01')",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CONTRADICTIONS.values(), ids=CONTRADICTIONS)
+def test_labels_that_contradict_each_other_are_refused_with_their_place(
+    here: Path, tracedance: Tracedance, case: tuple[list[Label], list[Label], str]
+) -> None:
+    first, second, told = case
+    of_a_model = rows_of("t01", {"a": [5]}, model="m")
+    written(judged_set([of_a_model, rows_of("t02", {"a": [5]})]), here / "judged")
+    labelled(Path("a.jsonl"), first)
+    others = ("--labels", labelled(Path("b.jsonl"), second)) if second else ()
+    ran = tracedance("calibrate", "judged", "--labels", "a.jsonl", *others)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert told in ran.err
+
+
+def test_the_same_labels_in_two_files_count_once(ann: Path, tracedance: Tracedance) -> None:
+    Path("copy.jsonl").write_bytes(ann.read_bytes())
+    alone = tracedance("calibrate", "judged", "--labels", ann, "--json")
+    both = tracedance("calibrate", "judged", "--labels", ann, "--labels", "copy.jsonl", "--json")
+    assert both.out == alone.out
+
+
+def test_a_labeller_whose_name_would_be_obeyed_is_refused(
+    ann: Path, tracedance: Tracedance
+) -> None:
+    ann.write_bytes(ann.read_bytes().replace(b'"ann"', b'"ann\\u001b[2J\\u202e"', 1))
+    ran = tracedance("calibrate", "judged", "--labels", ann)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert r"got 'ann\x1b[2J\u202e' @ $.labeller" in ran.err
+
+
 def test_what_is_no_result_set_is_one_line(ann: Path, tracedance: Tracedance, here: Path) -> None:
     assert "is not a folder with a result set" in refused(
         tracedance("calibrate", "ann.jsonl", "--labels", ann)

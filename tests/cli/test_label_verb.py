@@ -496,6 +496,14 @@ WRONG = {
     "both tables": ((*REPLIES, *OUT, "--csv", "a", "--template", "b"), "either --template"),
     "a column without a name": ((*REPLIES, *OUT, "--csv", "a", "--column", "score"), "FIELD=NAME"),
     "a word without meaning": ((*REPLIES, *OUT, "--csv", "a", "--word", "ok"), "NAME=VALUE"),
+    "a word with two meanings": (
+        (*REPLIES, *OUT, "--csv", "a", "--word", "x=pass", "--word", "X=fail"),
+        "--word says both 'x=pass' and 'X=fail': give one of them",
+    ),
+    "a field in two columns": (
+        (*REPLIES, *OUT, "--csv", "a", "--column", "score=a", "--column", "score=b"),
+        "--column says both 'score=a' and 'score=b': give one of them",
+    ),
     "a table that is not there": ((*REPLIES, *OUT, "--csv", "a.csv"), "a.csv"),
 }
 
@@ -598,6 +606,28 @@ def test_words_and_columns_of_ones_own(replies: Path, tracedance: Tracedance) ->
         )["there_already"]
         == 1
     )
+
+
+def test_contradictions_of_a_table_are_told_by_line_and_nothing_of_them_is_taken(
+    replies: Path, tracedance: Tracedance
+) -> None:
+    rows = f"t1,eve,1\nt1,eve,5\nt1,bob,3\nt1,bob,3\nt1,{EVIL},2\n"
+    Path("ratings.csv").write_text(f"trace_id,labeller,score\n{rows}", encoding="utf-8")
+    command = ("label", "contexts", "--rubric", "honest-claims", "--out", "labels.jsonl")
+    ran = tracedance(*command, "--csv", "ratings.csv")
+    assert ran.code == 3
+    told = "'eve' says {} of an item, and {} of the same one in line {}; neither is taken"
+    odd = "has characters that are not shown as such"
+    name = r"\x1b]0;owned\x07\x1b[2J\u202egnp.exe"
+    assert ran.err.splitlines() == [
+        f"tracedance: ratings.csv, line 2: {told.format(1, 5, 3)}",
+        f"tracedance: ratings.csv, line 3: {told.format(5, 1, 2)}",
+        f"tracedance: ratings.csv, line 6: the labeller '{name}' {odd}",
+    ]
+    assert ran.out == (
+        "1 label from ratings.csv, 1 in the table twice, 3 bad rows left out; labels.jsonl\n"
+    )
+    assert [(label.labeller, label.score) for label in labels().labels] == [("bob", 3)]
 
 
 def test_what_the_screen_writes_is_what_the_reader_reads(

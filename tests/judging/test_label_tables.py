@@ -216,6 +216,47 @@ def test_score_and_pass_that_disagree_are_a_bad_row(path: Path) -> None:
     assert "disagree" in table.problems[0]
 
 
+@pytest.mark.parametrize(
+    ("answers", "kept", "told"),
+    [
+        ("4,2", [], ["4 of an item, and 2 of", "2 of an item, and 4 of"]),
+        ("4,5", [], ["4 of an item, and 5 of", "5 of an item, and 4 of"]),
+        ("4,pass", [4], []),
+        ("fail,4", [], ["fail of an item, and 4 of", "4 of an item, and fail of"]),
+        ("4,unsure", [], ["4 of an item, and unsure", "unsure of an item, and 4"]),
+        ("4,4", [4], []),
+    ],
+)
+def test_answers_that_contradict_each_other_are_bad_rows_all_of_them(
+    path: Path, answers: str, kept: list[int], told: list[str]
+) -> None:
+    first, second = answers.split(",")
+    table = read(path, f"trace_id,score,note\nt1,{first},a\nt2,1,\nrun-t1,{second},b\n")
+    assert [label.score for label in table.labels] == [*kept, 1]
+    assert [problem.split(": ")[0] for problem in table.problems] == [
+        f"{path}, line {line}" for line in (2, 4)[: len(told)]
+    ]
+    for problem, expected in zip(table.problems, told, strict=True):
+        assert f"'ann' says {expected}" in problem
+    assert table.n_again == len(kept)
+    assert [label.note for label in table.labels[:-1]] == ["a / b"] * len(kept)
+
+
+@pytest.mark.parametrize("name", ["ann\x1b[2J", "ann\u202e", "\u2066ann"])
+def test_a_labeller_whose_name_would_be_obeyed_is_a_bad_row(path: Path, name: str) -> None:
+    table = read(path, f"trace_id,score,labeller\nt1,4,{name}\nt2,1,bob\n")
+    assert [label.labeller for label in table.labels] == ["bob"]
+    assert table.problems[0].startswith(f"{path}, line 2: the labeller '")
+    assert table.problems[0].isprintable()
+
+
+def test_an_item_that_its_other_columns_contradict_is_a_bad_row(path: Path) -> None:
+    rows = f"{NAMES[0]},t2,4\n{NAMES[1]},t2,5\n{NAMES[2]},t3,1\n"
+    table = read(path, f"item,trace_id,score\n{rows}")
+    assert [label.score for label in table.labels] == [5, 1]
+    assert "is another one than its other columns say" in table.problems[0]
+
+
 def test_a_row_of_nobody_is_a_bad_row(path: Path) -> None:
     table = read(path, "trace_id,score,labeller\nt1,5,\nt2,5,bob\n", labeller=None)
     assert [label.labeller for label in table.labels] == ["bob"]
@@ -261,6 +302,11 @@ def test_mappings_that_cannot_be_are_refused(path: Path) -> None:
         read(path, text, words={"x": "4"}, scale=Scale(is_pass_fail=True))
     with pytest.raises(UnreadableFile):
         labels_from_table(path.with_name("none.csv"), ITEMS, TableReading())
+
+
+def test_a_word_has_one_meaning(path: Path) -> None:
+    with pytest.raises(InvalidOption, match="'gut' cannot mean both pass and fail"):
+        read(path, "trace_id,score\nt1,gut\n", words={"gut": "pass", "Gut": "fail"})
 
 
 def test_lines_of_json_may_have_other_keys_each(tmp_path: Path) -> None:

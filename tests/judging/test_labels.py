@@ -15,7 +15,15 @@ from hypothesis import strategies as st
 from tests.support.traces import clean_texts, keys, values
 from tracedance_sdk.errors import InvalidOption, UnknownFormat, UnreadableFile, UnsupportedVersion
 from tracedance_sdk.grading import ResultRow, Subject
-from tracedance_sdk.judging import ItemKey, Label, LabelHeader, LabelWriter, read_labels
+from tracedance_sdk.judging import (
+    ItemKey,
+    Label,
+    LabelHeader,
+    LabelSet,
+    LabelWriter,
+    read_labels,
+    score_problem,
+)
 from tracedance_sdk.judging.labels import label_line, parse_labels
 
 HEADER = LabelHeader(rubric="honest-claims", rubric_sha256="a" * 64, set={"n_items": 3})
@@ -37,7 +45,9 @@ def written(path: Path, *labels: Label, header: LabelHeader = HEADER) -> bytes:
     return path.read_bytes()
 
 
-_NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+_NAMES = st.text(
+    st.characters(exclude_categories=["Cc", "Cf", "Cs", "Zl", "Zp"]), min_size=1, max_size=12
+)
 _SUBJECTS = {"trace_id", "turn", "instance_id"}
 _FIELDS = set(Label.model_fields)
 
@@ -203,6 +213,8 @@ BAD_LINES = {
     "a word for passed": (b'{"subject":{},"labeller":"a","passed":"ok"}', "$.passed", None),
     "one for passed": (b'{"subject":{},"labeller":"a","passed":1}', "$.passed", None),
     "nobody": (b'{"subject":{},"labeller":""}', "$.labeller", None),
+    "a name that is obeyed": (b'{"subject":{},"labeller":"a\\u001b[2J"}', "$.labeller", None),
+    "a name turned around": (b'{"subject":{},"labeller":"a\\u202eb"}', "$.labeller", None),
     "no labeller": (b'{"subject":{}}', "$.labeller", None),
     "a key twice": (b'{"subject":{},"labeller":"a","score":1,"score":5}', "score", None),
 }
@@ -218,6 +230,40 @@ def test_a_line_that_is_no_label_is_refused_with_its_number(
         read_labels(path)
     assert "line 2" in str(caught.value)
     assert expected in str(caught.value)
+
+
+def scored(*answers: tuple[int | None, bool | None], **of_set: Any) -> LabelSet:
+    subjects = (Subject(trace_id=f"t{n}") for n in range(len(answers)))
+    return LabelSet(
+        LabelHeader(rubric="r", set=of_set),
+        tuple(
+            Label(subject=subject, labeller="ann", score=score, passed=passed)
+            for subject, (score, passed) in zip(subjects, answers, strict=True)
+        ),
+    )
+
+
+CONTRADICTIONS = {
+    "fits": (scored((4, True), (3, False), (None, True), (None, None)), 4.0, None),
+    "fails though it passes": (scored((5, False)), 4.0, "gives score 5 and passed false, and a"),
+    "passes though it fails": (scored((3, True)), 4.0, "gives score 3 and passed true, and a sc"),
+    "another passing score": (scored((3, True)), 3.0, None),
+    "the header knows": (scored((3, True), pass_from=3), 4.0, None),
+    "the header knows better": (scored((3, True), pass_from=4.0), 3.0, "passes from 4 on"),
+    "unknown, and it fits": (scored((3, True), (2, False)), None, None),
+    "unknown, and no bound fits": (scored((3, True), (4, False)), None, "score 3 passes, and sc"),
+    "unknown, one score both ways": (scored((3, True), (3, False)), None, "score 3 fails in"),
+}
+
+
+@pytest.mark.parametrize("case", CONTRADICTIONS.values(), ids=CONTRADICTIONS.keys())
+def test_score_and_passed_are_held_against_each_other(
+    case: tuple[LabelSet, float | None, str | None],
+) -> None:
+    found, bound, expected = case
+    problem = score_problem(found, pass_from=bound, where="ann.jsonl")
+    assert (problem is None) is (expected is None)
+    assert (expected or "") in (problem or "")
 
 
 STRANGERS = {

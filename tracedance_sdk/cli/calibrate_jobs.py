@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
-from tracedance_sdk.errors import InvalidOption, NotEnoughData, TraceDanceError
+from tracedance_sdk.errors import InvalidOption, NotEnoughData, TraceDanceError, shown
 from tracedance_sdk.grading import ResultSet, read_results
 from tracedance_sdk.judging import (
     CalibrationReport,
     Consensus,
     Drift,
+    ItemKey,
     JudgeCalibration,
     Judged,
     JudgedRate,
+    Label,
     LabelSet,
     Minimum,
     Rated,
@@ -28,10 +30,12 @@ from tracedance_sdk.judging import (
     judged_rates,
     load_calibration,
     load_recorded_ratings,
+    passing_scores_of,
     rated_items,
     read_labels,
     rubrics_of,
     save_calibration,
+    score_problem,
 )
 from tracedance_sdk.trace import Trace
 
@@ -199,11 +203,34 @@ def _labelled(plan: CalibratePlan) -> tuple[Rated, tuple[str, ...]]:
     if rubric is None and len(known) > 1 and len(labelled_by) == 1:
         rubric = next(iter(labelled_by & set(known)), None)
     judged = _judged(plan, results, rubric=rubric, judge=plan.judge)
+    bounds = passing_scores_of(results, judged.rubric)
+    bound = bounds[0] if len(bounds) == 1 and plan.pass_from is None else None
     for path, found in files.items():
         _check_rubric(path, found, judged)
+        problem = score_problem(found, pass_from=bound, where=str(path))
+        if problem is not None:
+            raise InvalidOption(f"{problem}: mend the label, or leave it out")
+    _check_one_answer(files)
     labels = [label for found in files.values() for label in found.labels]
     notes = tuple(note for found in files.values() for note in found.notes)
     return rated_items(judged, labels), notes
+
+
+def _check_one_answer(files: Mapping[Path, LabelSet]) -> None:
+    """Refuse files in which one labeller answers the same item differently."""
+    said: dict[tuple[ItemKey, str], tuple[Path, Label]] = {}
+    for path, found in files.items():
+        for label in found.labels:
+            key = label.item, label.labeller
+            there, other = said.setdefault(key, (path, label))
+            if (other.score, other.passed) != (label.score, label.passed):
+                places = " and ".join(
+                    f"{file}, line {files[file].lines[key]}" for file in (there, path)
+                )
+                raise InvalidOption(
+                    f"{places}: {shown(label.labeller)} answers the same item differently; give "
+                    "one of the files, or take one of the answers out"
+                )
 
 
 def _check_rubric(path: Path, found: LabelSet, judged: Judged) -> None:

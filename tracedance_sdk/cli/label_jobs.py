@@ -33,6 +33,7 @@ from tracedance_sdk.judging import (
     label_template,
     labels_from_table,
     read_labels,
+    score_problem,
 )
 from tracedance_sdk.report import in_one_line, report_console, visible
 from tracedance_sdk.trace import check_file, json_digest
@@ -91,6 +92,8 @@ def run_label_plan(plan: LabelPlan, find: Callable[[], LabelItems]) -> LabelOutc
         TraceDanceError: What cannot be used, or nothing to label; nothing was written then.
         KeyboardInterrupt: Ctrl-C; what was answered is kept.
     """
+    words = _one_meaning(plan.words, "word", ignores_case=True)
+    columns = _one_meaning(plan.columns, "column")
     if plan.template is not None and plan.csv is not None:
         raise InvalidOption(
             "give either --template, which writes a table, or --csv, which reads one"
@@ -101,8 +104,25 @@ def run_label_plan(plan: LabelPlan, find: Callable[[], LabelItems]) -> LabelOutc
     if plan.template is not None:
         return _write_template(plan, find, plan.template)
     if plan.csv is not None:
-        return _take_table(plan, find, plan.csv)
+        labeller = None if plan.labeller is None else _labeller(plan)
+        how = TableReading(plan.scale, columns, words, labeller)
+        return _take_table(plan, find, plan.csv, how)
     return _ask(plan, find)
+
+
+def _one_meaning(
+    pairs: tuple[tuple[str, str], ...], option: str, *, ignores_case: bool = False
+) -> dict[str, str]:
+    """Return pairs as a mapping; an option that says two things of one name is refused."""
+    found: dict[str, str] = {}
+    for name, meaning in pairs:
+        key = name.casefold() if ignores_case else name
+        if found.setdefault(key, meaning) != meaning:
+            raise InvalidOption(
+                f"--{option} says both {shown(f'{key}={found[key]}')} and "
+                f"{shown(f'{name}={meaning}')}: give one of them"
+            )
+    return found
 
 
 def _ask(plan: LabelPlan, find: Callable[[], LabelItems]) -> LabelOutcome:
@@ -149,10 +169,10 @@ def _ask(plan: LabelPlan, find: Callable[[], LabelItems]) -> LabelOutcome:
     return LabelOutcome(f"{told}; {plan.out}", _document(plan, items, document), code)
 
 
-def _take_table(plan: LabelPlan, find: Callable[[], LabelItems], path: Path) -> LabelOutcome:
+def _take_table(
+    plan: LabelPlan, find: Callable[[], LabelItems], path: Path, how: TableReading
+) -> LabelOutcome:
     """Take the labels of a table."""
-    labeller = None if plan.labeller is None else _labeller(plan)
-    how = TableReading(plan.scale, dict(plan.columns), dict(plan.words), labeller)
     check_file(path)
     items = find()
     if not items.items:
@@ -167,11 +187,13 @@ def _take_table(plan: LabelPlan, find: Callable[[], LabelItems], path: Path) -> 
     n_old, n_bad = len(table.labels) - len(fresh), len(table.problems)
     told = f"{count(len(fresh), 'label')} from {path}"
     told += f", {n_old:,} there already" if n_old else ""
+    told += f", {table.n_again:,} in the table twice" if table.n_again else ""
     told += f", {count(n_bad, 'bad row')} left out" if n_bad else ""
     told += f", {count(table.n_empty, 'row')} without an answer" if table.n_empty else ""
     document = {
         "labels": len(fresh),
         "there_already": n_old,
+        "twice": table.n_again,
         "empty": table.n_empty,
         "problems": list(table.problems),
     }
@@ -239,11 +261,15 @@ def _check_out(plan: LabelPlan) -> None:
         check_label_rubric(found.header, rubric=rubric.id, sha256=rubric.sha256, where=where)
         for note in found.notes:
             complain(f"note: {note}")
+        problem = score_problem(found, pass_from=rubric.pass_from, where=where)
+        if problem is not None:
+            complain(f"note: {problem}: calibrate takes no such label; answer anew with --again")
 
 
 def _writer(plan: LabelPlan, chosen: list[JudgedItem], items: LabelItems) -> LabelWriter:
     about = {
         "about": plan.rubric.about,
+        "pass_from": plan.rubric.pass_from,
         "n_items": len(chosen),
         "of_items": len(items.items),
         "seed": plan.seed,

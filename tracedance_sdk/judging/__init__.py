@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         JudgeRating,
         KnownJudge,
         judged_items,
+        passing_scores_of,
         rubrics_of,
     )
     from tracedance_sdk.judging.label_tables import LabelTable, TableReading, labels_from_table
@@ -63,7 +64,9 @@ if TYPE_CHECKING:
         LabelSet,
         check_label_rubric,
         current_labels,
+        is_plain_name,
         read_labels,
+        score_problem,
     )
     from tracedance_sdk.judging.measures import (
         MEASURES,
@@ -182,6 +185,7 @@ __all__ = [
     "condensed",
     "current_labels",
     "drift",
+    "is_plain_name",
     "item_texts",
     "judge_items",
     "judged_items",
@@ -197,6 +201,7 @@ __all__ = [
     "panel_score",
     "parse_calibration",
     "parse_rubric",
+    "passing_scores_of",
     "protected",
     "rated_items",
     "rated_pairs",
@@ -208,6 +213,7 @@ __all__ = [
     "run_panels",
     "save_calibration",
     "save_judgements",
+    "score_problem",
     "unprotected",
 ]
 
@@ -240,6 +246,7 @@ __getattr__, __dir__ = lazy_face(
             "JudgeRating",
             "KnownJudge",
             "judged_items",
+            "passing_scores_of",
             "rubrics_of",
         ),
         "label_tables": ("LabelTable", "TableReading", "labels_from_table"),
@@ -262,7 +269,9 @@ __getattr__, __dir__ = lazy_face(
             "LabelSet",
             "check_label_rubric",
             "current_labels",
+            "is_plain_name",
             "read_labels",
+            "score_problem",
         ),
         "measures": (
             "MEASURES",

@@ -153,6 +153,13 @@ def rubrics_of(results: ResultSet) -> tuple[str, ...]:
     return tuple(_known_rubrics(row for row in results.rows if is_judged(row)))
 
 
+def passing_scores_of(results: ResultSet, rubric: str | None) -> tuple[float, ...]:
+    """Return the scores from which items pass as the rows themselves say, sorted."""
+    own = (row for row in results.rows if is_judged(row) and text_field(row, "rubric") == rubric)
+    found = {number_field(row, "pass_from") for row in own}
+    return tuple(sorted(score for score in found if score is not None))
+
+
 def _known_rubrics(rows: Iterable[ResultRow]) -> list[str]:
     return sorted({found for row in rows if (found := text_field(row, "rubric")) is not None})
 

@@ -13,7 +13,7 @@ from tracedance_sdk.errors import InvalidOption, shown
 from tracedance_sdk.judging.items import JudgedItem
 from tracedance_sdk.judging.label_templates import unprotected
 from tracedance_sdk.judging.labelling import UNSURE, Answer, Scale, label_of
-from tracedance_sdk.judging.labels import LONGEST_NAME, ItemKey, Label
+from tracedance_sdk.judging.labels import LONGEST_NAME, ItemKey, Label, is_plain_name
 from tracedance_sdk.judging.rubric import LEVELS
 from tracedance_sdk.judging.table_rows import table_rows
 from tracedance_sdk.trace import read_bytes
@@ -68,11 +68,13 @@ class LabelTable(NamedTuple):
         labels: Of its good rows, in their order.
         problems: A line for each bad row, with its place.
         n_empty: Rows without an answer.
+        n_again: Rows that say once more what another one says.
     """
 
     labels: tuple[Label, ...]
     problems: tuple[str, ...]
     n_empty: int
+    n_again: int = 0
 
 
 def labels_from_table(
@@ -82,7 +84,8 @@ def labels_from_table(
 
     A row says which item it is about by ``item``, as a template names it, or by the fields of a
     label: ``trace_id`` (or the id of the trace at its source), ``turn``, ``instance_id``,
-    ``sample``, ``model``, as many of them as leave one item.
+    ``sample``, ``model``, as many of them as leave one item. Rows of one labeller that answer the
+    same item differently are all bad ones: which of them is meant, nobody knows.
 
     Args:
         path: The table.
@@ -101,18 +104,54 @@ def labels_from_table(
         problem = f": line {rows[0][0]}: {rows[0][1]}" if rows else ""
         raise InvalidOption(f"{where!r} holds no rows of labels{problem}")
     columns, targets = _columns(list(names), how.columns, where), _Targets(items)
-    labels: list[Label] = []
-    problems: list[str] = []
+    labels: list[tuple[int, Label]] = []
+    problems: dict[int, str] = {}
     n_empty = 0
     for line, row in rows:
         try:
             label = _label(_given(row, columns), targets, words, how)
         except _BadRow as bad:
-            problems.append(f"{where}, line {line}: {bad}")
+            problems[line] = str(bad)
             continue
         n_empty += label is None
-        labels += [label] if label is not None else []
-    return LabelTable(tuple(labels), tuple(problems), n_empty)
+        labels += [(line, label)] if label is not None else []
+    agreed, contradictions = _agreed(labels)
+    told = sorted((problems | contradictions).items())
+    return LabelTable(
+        tuple(agreed),
+        tuple(f"{where}, line {line}: {problem}" for line, problem in told),
+        n_empty,
+        len(labels) - len(agreed) - len(contradictions),
+    )
+
+
+def _agreed(labels: list[tuple[int, Label]]) -> tuple[list[Label], dict[int, str]]:
+    """Return one label for each item and labeller, and by line those that contradict another."""
+    said: dict[tuple[ItemKey, str], list[tuple[int, Label]]] = defaultdict(list)
+    for line, label in labels:
+        said[label.item, label.labeller].append((line, label))
+    agreed: list[Label] = []
+    problems: dict[int, str] = {}
+    for (_, labeller), found in said.items():
+        scores = {label.score for _, label in found if label.score is not None}
+        if len(scores) > 1 or len({label.passed for _, label in found}) > 1:
+            for line, label in found:
+                other = next(pair for pair in found if _word(pair[1]) != _word(label))
+                problems[line] = (
+                    f"{shown(labeller)} says {_word(label)} of an item, and {_word(other[1])} of "
+                    f"the same one in line {other[0]}; neither is taken"
+                )
+            continue
+        notes = dict.fromkeys(label.note for _, label in found if label.note)
+        first = next((label for _, label in found if label.score is not None), found[0][1])
+        agreed.append(first.model_copy(update={"note": " / ".join(filter(None, notes)) or None}))
+    return agreed, problems
+
+
+def _word(label: Label) -> str:
+    if label.is_unsure:
+        return "unsure"
+    return ("pass" if label.passed else "fail") if label.score is None else str(label.score)
 
 
 class _BadRow(Exception):
@@ -137,7 +176,11 @@ class _Targets:
         if name := row.get("item"):
             if name not in self._by_name:
                 raise _BadRow(f"no item {shown(name)} in what was given to label")
-            return self._by_name[name]
+            named = self._by_name[name]
+            given = row.get("trace_id") or row.get("instance_id")
+            if (given and named not in self._by_id.get(given, ())) or not _is_meant(named, row):
+                raise _BadRow(f"item {shown(name)} is another one than its other columns say")
+            return named
         given = row.get("trace_id") or row.get("instance_id")
         if not given:
             raise _BadRow("it does not say which item it is about")
@@ -179,6 +222,8 @@ def _label(
         raise _BadRow("it does not say who labelled, and no labeller is given")
     if len(labeller) > LONGEST_NAME:
         raise _BadRow(f"the labeller {shown(labeller)} has over {LONGEST_NAME} characters")
+    if not is_plain_name(labeller):
+        raise _BadRow(f"the labeller {shown(labeller)} has characters that are not shown as such")
     return label_of(targets.find(row), labeller, answer, note=unprotected(row.get("note", "")))
 
 
@@ -209,6 +254,7 @@ def _meant(text: str, field: str, words: Mapping[str, str], scale: Scale) -> Ans
 
 
 def _words(how: TableReading) -> dict[str, str]:
+    found: dict[str, str] = {}
     for word, meaning in how.words.items():
         if meaning not in _MEANINGS or (how.scale.is_pass_fail and meaning not in _ANSWERS):
             known = _ANSWERS if how.scale.is_pass_fail else _MEANINGS
@@ -216,7 +262,13 @@ def _words(how: TableReading) -> dict[str, str]:
                 f"the word {shown(word)} cannot mean {shown(meaning)}; "
                 f"give one of {', '.join(known)}"
             )
-    return {word.strip().casefold(): meaning for word, meaning in how.words.items()}
+        plain = word.strip().casefold()
+        if found.setdefault(plain, meaning) != meaning:
+            raise InvalidOption(
+                f"the word {shown(plain)} cannot mean both {found[plain]} and {meaning}: give it "
+                "one meaning; case is ignored"
+            )
+    return found
 
 
 def _columns(names: list[str], renamed: Mapping[str, str], where: str) -> dict[str, str]:

@@ -14,12 +14,23 @@ several sessions may write one file at the same time.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NamedTuple, Protocol, TypeVar
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StringConstraints,
+)
 from pydantic import ValidationError as _Invalid
+from pydantic_core import PydanticCustomError
 
 from tracedance_sdk.errors import (
     InvalidJSON,
@@ -27,6 +38,7 @@ from tracedance_sdk.errors import (
     InvalidTrace,
     UnknownFormat,
     UnsupportedVersion,
+    shown,
 )
 from tracedance_sdk.grading import Subject
 from tracedance_sdk.trace import invalid_trace, json_digest, parse_json, read_bytes, spelled_out
@@ -36,7 +48,36 @@ VERSION: Final = 1
 LONGEST_NAME: Final = 200
 """Characters of a labeller's name."""
 
-_Name = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_NAME)]
+_ODD: Final = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
+_JOINERS: Final = "\u200c\u200d"
+"""Some scripts need them within words."""
+
+
+def is_plain_name(name: str) -> bool:
+    r"""Whether a name holds nothing that a terminal would obey or that turns text around.
+
+    Example:
+        >>> is_plain_name("Zoë"), is_plain_name("ann\x1b[2J"), is_plain_name("ann\u202e")
+        (True, False, False)
+    """
+    return all(
+        unicodedata.category(character) not in _ODD or character in _JOINERS for character in name
+    )
+
+
+def _checked_name(name: str) -> str:
+    if not is_plain_name(name):
+        raise PydanticCustomError(
+            "said", "a name without control characters or marks that turn text around is needed"
+        )
+    return name
+
+
+_Name = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=LONGEST_NAME),
+    AfterValidator(_checked_name),
+]
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
@@ -141,11 +182,13 @@ class LabelSet(NamedTuple):
         header: Its first line.
         labels: Those that count, in the order in which their items were first labelled.
         notes: What was left out of it, a line each.
+        lines: Item and labeller → the number of the line that counts.
     """
 
     header: LabelHeader
     labels: tuple[Label, ...]
     notes: tuple[str, ...] = ()
+    lines: Mapping[tuple[ItemKey, str], int] = MappingProxyType({})
 
     def by(self, labeller: str) -> dict[ItemKey, Label]:
         """Return the labels of one labeller by item."""
@@ -209,6 +252,46 @@ def check_label_rubric(header: LabelHeader, *, rubric: str, sha256: str | None, 
         )
 
 
+def score_problem(found: LabelSet, *, pass_from: float | None, where: str) -> str | None:
+    """Return the first label whose score and `passed` contradict each other; None without one.
+
+    Args:
+        found: A file of labels. Where its header holds a ``pass_from``, that one counts.
+        pass_from: The score from which items pass; None where nobody knows it. Then labels
+            contradict each other where a higher score fails than one that passes.
+        where: The file, for the message.
+    """
+    own = found.header.set.get("pass_from")
+    if isinstance(own, (int, float)) and not isinstance(own, bool):
+        pass_from = float(own)
+    both = [
+        (label.score, label.passed, label)
+        for label in found.labels
+        if label.score is not None and label.passed is not None
+    ]
+    if pass_from is not None:
+        for score, passed, label in both:
+            if passed is not (score >= pass_from):
+                return (
+                    f"{_place(found, label, where)}: {shown(label.labeller)} gives score {score} "
+                    f"and passed {str(passed).lower()}, and a score passes from {pass_from:g} on"
+                )
+        return None
+    passing = min((item for item in both if item[1]), key=lambda item: item[0], default=None)
+    failing = max((item for item in both if not item[1]), key=lambda item: item[0], default=None)
+    if passing is None or failing is None or failing[0] < passing[0]:
+        return None
+    return (
+        f"{_place(found, passing[2], where)}: score {passing[0]} passes, and score {failing[0]} "
+        f"fails in {_place(found, failing[2], where).removeprefix(f'{where}, ')}"
+    )
+
+
+def _place(found: LabelSet, label: Label, where: str) -> str:
+    line = found.lines.get((label.item, label.labeller))
+    return where if line is None else f"{where}, line {line}"
+
+
 def label_line(record: Label | LabelHeader) -> bytes:
     """Return a label or a header as its line; of the fields that may be absent, None is."""
     fields = record.model_dump(mode="json")
@@ -229,12 +312,13 @@ def parse_labels(data: bytes, where: str) -> LabelSet:
     if not lines or not lines[0].strip():
         raise UnknownFormat(f"{where!r} is no file of labels: its first line is empty")
     header = _header(lines[0], where)
-    labels = [
-        _record(Label, line, f"{where}, line {number}")
+    numbered = [
+        (number, _record(Label, line, f"{where}, line {number}"))
         for number, line in enumerate(lines[1:], 2)
         if line.strip()
     ]
-    return LabelSet(header, current_labels(labels), notes)
+    places = {(label.item, label.labeller): number for number, label in numbered}
+    return LabelSet(header, current_labels(label for _, label in numbered), notes, places)
 
 
 def is_whole(line: bytes) -> bool:

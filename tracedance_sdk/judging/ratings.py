@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, get_args
 
-from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.errors import InvalidOption, shown
 from tracedance_sdk.judging.judged_rows import Judged, JudgeRating
 from tracedance_sdk.judging.labels import ItemKey, Label
 
@@ -99,12 +99,17 @@ def rated_items(judged: Judged, labels: Iterable[Label]) -> Rated:
     Args:
         judged: The judge's side.
         labels: Of any labellers; a later one of the same item and labeller replaces an earlier.
+
+    Raises:
+        InvalidOption: Two labels by one labeller, one with model or instance and one without, mean
+            the same item and answer differently.
     """
     exclusions = Counter(judged.missing)
     near: dict[tuple[str | None, int | None, int], list[ItemKey]] = defaultdict(list)
     for key in judged.ratings:
         near[key.trace_id, key.turn, key.sample].append(key)
     found: dict[str, dict[ItemKey, HumanRating]] = defaultdict(dict)
+    said: dict[tuple[str, ItemKey], Label] = {}
     homeless: Counter[str] = Counter()
     for label in labels:
         if label.is_unsure:
@@ -114,6 +119,14 @@ def rated_items(judged: Judged, labels: Iterable[Label]) -> Rated:
         if len(meant) != 1:
             homeless[AMBIGUOUS if meant else HOMELESS] += 1
         key = meant[0] if len(meant) == 1 else label.item
+        there = said.setdefault((label.labeller, key), label)
+        if there.item == label.item:
+            said[label.labeller, key] = label
+        elif (there.score, there.passed) != (label.score, label.passed):
+            raise InvalidOption(
+                f"the labels hold two answers by {shown(label.labeller)} for one item (trace "
+                f"{shown(key.trace_id)}), one with model or instance and one without; take one out"
+            )
         found[label.labeller][key] = human_rating(label, judged.pass_from)
     exclusions.update(homeless)
     items = []
