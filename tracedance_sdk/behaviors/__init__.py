@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         packaged_behaviors,
         predicate_named,
     )
+    from tracedance_sdk.behaviors.cutting.cut import CHECKS, CutContext, Refusal, cut
     from tracedance_sdk.behaviors.hits import (
         Answered,
         Candidate,
@@ -59,8 +60,10 @@ __all__ = [
     "Anchor",
     "Answered",
     "Behavior",
+    "CHECKS",
     "Candidate",
     "Caps",
+    "CutContext",
     "DIMENSIONS",
     "Evidence",
     "Found",
@@ -73,6 +76,7 @@ __all__ = [
     "OnPartition",
     "Parameter",
     "Predicate",
+    "Refusal",
     "RuleJudge",
     "Run",
     "SeenCall",
@@ -81,6 +85,7 @@ __all__ = [
     "THRESHOLD",
     "Wanted",
     "behavior_named",
+    "cut",
     "frequencies",
     "judge_named",
     "load_behavior",
@@ -105,6 +110,7 @@ __getattr__, __dir__ = lazy_face(
             "parse_behavior",
         ),
         "catalogue": ("behavior_named", "judge_named", "packaged_behaviors", "predicate_named"),
+        "cutting.cut": ("CHECKS", "CutContext", "Refusal", "cut"),
         "hits": ("Answered", "Candidate", "Evidence", "Hit", "Judged", "Predicate", "RuleJudge"),
         "run": ("Run", "SeenCall", "SeenTurn"),
         "scanning.choosing": ("Caps",),

@@ -16,7 +16,15 @@ from pydantic_core import PydanticCustomError
 
 from tracedance_sdk.errors import InvalidSpec, Problem, UnsupportedVersion, shown
 from tracedance_sdk.judging import Rubric, parse_rubric
-from tracedance_sdk.trace import Json, json_digest, parse_json, parse_yaml, path_text, read_bytes
+from tracedance_sdk.trace import (
+    Json,
+    Kind,
+    json_digest,
+    parse_json,
+    parse_yaml,
+    path_text,
+    read_bytes,
+)
 
 FORMAT: Final = "tracedance.behavior"
 VERSION: Final = 1
@@ -97,6 +105,8 @@ class Behavior(BaseModel):
         criterion: What whoever confirms an occurrence must see, and what does not count.
         anchor: How it is found.
         parameters: By name.
+        needs: Kinds of tools of which an appropriate answer needs one to be offered; empty where
+            any tool, or words alone, will do.
         question: What a judge of an answer is asked.
         levels: Score from 0 to 5 → what it means; 0 and 5 are there.
         judge: Name of the rule judge; None without one.
@@ -115,6 +125,7 @@ class Behavior(BaseModel):
     criterion: _Words
     anchor: Anchor
     parameters: dict[_Name, Parameter] = {}
+    needs: tuple[Kind, ...] = ()
     question: _Words
     levels: dict[Any, Any]
     judge: _Name | None = None

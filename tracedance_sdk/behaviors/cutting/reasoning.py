@@ -19,14 +19,14 @@ _BLOCKS: Final = frozenset({"thinking", "redacted_thinking", "reasoning", "reaso
 
 
 def without_spans(text: str) -> str:
-    """Return an assistant's text without what stands between tags such as ``<think>``.
+    r"""Return an assistant's text without what stands between tags such as ``<think>``.
 
     A text that closes a tag it never opened was reasoning up to there; one that begins with a tag
     which is never closed is reasoning as a whole. A tag that is opened later and never closed is
     left, as nobody can say where it would end.
 
     Example:
-        >>> without_spans("<think>Which one?</think>\\nThe first.")
+        >>> without_spans("<think>Which one?</think>\nThe first.")
         'The first.'
     """
     if _TAGS.search(text) is None:
@@ -78,7 +78,7 @@ def reasoning_in(value: Json) -> str | None:
             if has_span(item):
                 return "a tagged span"
         elif _is_block(item):
-            return f"a block of type {item['type']}"  # type: ignore[call-overload,index]
+            return f"a block of type {item['type']}"
     return None
 
 

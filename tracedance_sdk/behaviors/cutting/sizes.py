@@ -32,7 +32,7 @@ def rough_tokens(trace: Trace) -> int:
     """
     n_bytes = len((trace.system_prompt or "").encode())
     for tool in trace.tools:
-        n_bytes += len(canonical_json([tool.name, tool.description, tool.parameters]).encode())
+        n_bytes += len(canonical_json([tool.name, tool.description, tool.parameters]))
     marks = 0
     for turn in trace.turns:
         marks += 1 + len(turn.calls)
@@ -51,4 +51,4 @@ def rough_tokens(trace: Trace) -> int:
 def _size(value: Json) -> int:
     if value is UNKNOWN:
         return 0
-    return len((value if isinstance(value, str) else canonical_json(value)).encode())
+    return len(value.encode() if isinstance(value, str) else canonical_json(value))
