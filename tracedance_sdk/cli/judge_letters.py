@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.report import ReportConsole
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_PARTS = re.compile(r"(?=@https?://|#[0-9a-f]{12}$)")
 
 
 def lettered(names: Sequence[str]) -> dict[str, str]:
@@ -24,14 +26,33 @@ def lettered(names: Sequence[str]) -> dict[str, str]:
 
 
 def say_legend(console: ReportConsole, letters: dict[str, str], what: str = "judge") -> None:
-    """Print which letter is whose, whole names, a line each.
+    """Print which letter is whose, whole names, each on lines of its own.
 
     Args:
         console: Where to.
         letters: Name → letter.
         what: What they are.
     """
+    for name, letter in letters.items():
+        say_name(console, f"{what} {letter}: ", name)
+
+
+def say_name(console: ReportConsole, label: str, name: str) -> None:
+    """Print a name of a model or judge; one that does not fit is broken at its address and digest.
+
+    Args:
+        console: Where to.
+        label: Before it.
+        name: Such as ``openai:x@http://127.0.0.1:8080/v1#1f0c6a2be4d9``; safe or not.
+    """
+    from rich.cells import cell_len
+
     from tracedance_sdk.report import in_one_line
 
-    for name, letter in letters.items():
-        console.say(in_one_line(f"{what} {letter}: {name}"), hang=2)
+    lines = [label]
+    for part in _PARTS.split(in_one_line(name)):
+        if lines[-1] != label and cell_len(lines[-1] + part) > console.width:
+            lines.append(" " * cell_len(label))
+        lines[-1] += part
+    for line in lines:
+        console.say(line, hang=2)

@@ -11,7 +11,7 @@ import click
 from tracedance_sdk.cli.columns import fit_columns, print_columns
 from tracedance_sdk.cli.counts import count
 from tracedance_sdk.cli.judge_jobs import Judged
-from tracedance_sdk.cli.judge_letters import lettered, say_legend
+from tracedance_sdk.cli.judge_letters import lettered, say_legend, say_name
 from tracedance_sdk.cli.judge_summary import Passes, RubricSummary, Scored, Unscored
 from tracedance_sdk.cli.left_out import print_left_out
 from tracedance_sdk.cli.model_spending import told_spent
@@ -64,7 +64,7 @@ def _print_rubric(console: ReportConsole, summary: RubricSummary, judged: Judged
     letters = lettered([judge.name for judge in summary.judges])
     alone = len(letters) == 1
     if alone:
-        console.say(in_one_line(f"judge: {summary.judges[0].name}"), hang=2)
+        say_name(console, "judge: ", summary.judges[0].name)
     else:
         say_legend(console, letters)
     rows = [] if alone else [_row(letters[judge.name], judge) for judge in summary.judges]
@@ -73,7 +73,7 @@ def _print_rubric(console: ReportConsole, summary: RubricSummary, judged: Judged
     models = _model_names([item.scored.name for item in summary.models])
     if any(name not in told for name, told in models.items()):
         for name, told in models.items():
-            console.say(in_one_line(f"{told}: {name}"), hang=2)
+            say_name(console, in_one_line(f"{told}:") + " ", name)
     rows += [_row(f"of {models[item.scored.name]}", *item) for item in summary.models]
     _print_rows(console, rows)
     for item in summary.unscored:

@@ -1,10 +1,21 @@
-"""`tracedance show`: one trace turn by turn."""
+"""`tracedance show`: traces turn by turn, and result sets item by item."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+
+from tracedance_sdk.errors import InvalidOption
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tracedance_sdk.cli.show_results import ItemFilter
+
+_LIMIT: Final = 20
+_VERDICTS: Final = ("pass", "fail", "critical", "inconclusive", "error", "missing")
 
 
 @click.command(name="show")
@@ -12,19 +23,103 @@ import click
 @click.option("--full", is_flag=True, help="Do not shorten texts, arguments and results.")
 @click.option(
     "--trace",
+    "--subject",
     "trace_id",
     metavar="ID",
     help="Only this trace: its id, the beginning of it, or its id at the source.",
 )
-def show(paths: tuple[Path, ...], full: bool, trace_id: str | None) -> int:
-    """Show traces turn by turn: who said what, which calls were made, what changed.
+@click.option(
+    "--turn",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Only the turn with index N: of a trace with its neighbours, whole.",
+)
+@click.option("--instance", metavar="ID", help="Of results: only this instance, file or test.")
+@click.option(
+    "--verdict",
+    type=click.Choice(_VERDICTS),
+    help="Of results: only items that a grader says this of.",
+)
+@click.option(
+    "--grader",
+    "graders",
+    multiple=True,
+    metavar="PATTERN",
+    help="Of results: only graders like this, such as 'judge:*'; may be repeated.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"Of results: so many items at most.  [default: {_LIMIT}]",
+)
+@click.option(
+    "--offset", type=click.IntRange(min=0), metavar="N", help="Of results: pass over N items."
+)
+@click.option("--json", "as_json", is_flag=True, help="Of results: print one JSON document.")
+def show(
+    paths: tuple[Path, ...], *, full: bool, trace_id: str | None, turn: int | None, **results: Any
+) -> int:
+    """Show traces turn by turn, or result sets item by item.
 
-    PATHS are trace files, folders of them, journals, or stores.
+    PATHS are trace files, folders of them, journals, or stores: who said what, which calls were
+    made, what changed. Or they are result sets, as evaluate, next-turn, judge and replay write
+    them: what each grader and judge says of each run or reply, and why. Turns are counted from 0.
     """
+    from tracedance_sdk.cli.show_results import ItemFilter, result_folder
+
+    folders = [result_folder(path) for path in paths]
+    sets = [folder for folder in folders if folder is not None]
+    others = [path for path, folder in zip(paths, folders, strict=True) if folder is None]
+    if sets and others:
+        raise InvalidOption(
+            f"{str(sets[0])!r} holds results and {str(others[0])!r} does not: show one or the other"
+        )
+    if sets:
+        names = ("instance", "graders", "verdict")
+        wanted = ItemFilter(trace_id, turn=turn, **{name: results.pop(name) for name in names})
+        return _show_results(sets, wanted, full=full, **results)
+    for name, value in results.items():
+        if value not in (None, False, ()):
+            option = {"graders": "grader", "as_json": "json"}.get(name, name)
+            raise InvalidOption(
+                f"--{option} is for result sets, and {str(paths[0])!r} is none; "
+                "--trace ID and --turn N choose among traces"
+            )
+    return _show_traces(paths, full=full, trace_id=trace_id, turn=turn)
+
+
+def _show_results(
+    folders: Sequence[Path],
+    wanted: ItemFilter,
+    *,
+    full: bool,
+    limit: int | None,
+    offset: int | None,
+    as_json: bool,
+) -> int:
+    from tracedance_sdk.cli.show_results import shown_sets
+    from tracedance_sdk.cli.show_results_output import print_results, results_document
+    from tracedance_sdk.report import document_text, report_console
+
+    shown = shown_sets(folders, wanted, offset=offset or 0, limit=limit or _LIMIT)
+    if as_json:
+        click.echo(document_text(results_document(shown)))
+        return 0
+    console = report_console()
+    for number, one in enumerate(shown):
+        if number:
+            console.say("\n" + "=" * 40 + "\n")
+        print_results(one, console, full=full)
+    return 0
+
+
+def _show_traces(
+    paths: Sequence[Path], *, full: bool, trace_id: str | None, turn: int | None
+) -> int:
     from tracedance_sdk.cli.complaints import complain
     from tracedance_sdk.cli.sources import collect_traces
-    from tracedance_sdk.errors import InvalidOption
-    from tracedance_sdk.report import print_trace, report_console
+    from tracedance_sdk.report import check_turn, print_trace, report_console
 
     console = report_console()
     shown = broken = 0
@@ -32,11 +127,18 @@ def show(paths: tuple[Path, ...], full: bool, trace_id: str | None) -> int:
         if found.trace is None:
             broken += 1
             complain(str(found.problem))
-        else:
-            if shown:
-                console.say("\n" + "=" * 40 + "\n")
-            print_trace(found.trace, console, full=full)
-            shown += 1
+            continue
+        try:
+            if turn is not None:
+                check_turn(found.trace, turn)
+        except InvalidOption as error:
+            broken += 1
+            complain(str(error))
+            continue
+        if shown:
+            console.say("\n" + "=" * 40 + "\n")
+        print_trace(found.trace, console, full=full, turn=turn)
+        shown += 1
     if not shown and not broken:
         places = ", ".join(repr(str(path)) for path in paths)
         wanted = "" if trace_id is None else f" with the id {trace_id!r}"

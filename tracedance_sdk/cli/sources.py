@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from tracedance_sdk.store import ToolLimit
 
 _MOST_BYTES: Final = 16 * 2**20
-_RESULTS: Final = "tracedance.results"
+RESULTS: Final = "tracedance.results"
+"""The format of result sets, as their manifests name it."""
+
 _NO_TRACES: Final = frozenset(
     f"tracedance.{name}"
     for name in (
@@ -40,6 +42,7 @@ _NO_TRACES: Final = frozenset(
         "results",
         "rubric",
         "self_check",
+        "shown_results",
         "store",
         "task",
         "tool_shapes",
@@ -75,12 +78,12 @@ def trace_sources(
             kept.append(source)
             continue
         if folder not in result_sets:
-            result_sets[folder] = _format(folder / "manifest.json") == _RESULTS
+            result_sets[folder] = format_of(folder / "manifest.json") == RESULTS
             if result_sets[folder]:
                 notes.append(f"{str(folder)!r} holds a result set, which is passed over")
         if result_sets[folder] and source.path.name in ("manifest.json", "rows.jsonl"):
             continue
-        found = _format(source.path)
+        found = format_of(source.path)
         if found not in _NO_TRACES:
             kept.append(source)
         else:
@@ -145,7 +148,7 @@ def _itself(item: Collected) -> Collected:
     return item
 
 
-def _format(path: Path) -> str | None:
+def format_of(path: Path) -> str | None:
     """Return what a file of JSON, or its first line, says it is; None when it does not."""
     from tracedance_sdk.errors import TraceDanceError
     from tracedance_sdk.formats import peek, read_document, read_head

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
         visible,
         xml_text,
     )
-    from tracedance_sdk.report.show import print_trace
+    from tracedance_sdk.report.show import check_turn, print_text, print_trace, print_turn
     from tracedance_sdk.report.single import print_report
     from tracedance_sdk.report.table import print_table
 
@@ -73,6 +73,7 @@ __all__ = [
     "Row",
     "advice_lines",
     "change_cells",
+    "check_turn",
     "compare_results",
     "compared_cells",
     "comparison_document",
@@ -87,7 +88,9 @@ __all__ = [
     "pass_rates",
     "print_report",
     "print_table",
+    "print_text",
     "print_trace",
+    "print_turn",
     "rate_lines",
     "rates_document",
     "report_console",
@@ -135,7 +138,7 @@ __getattr__, __dir__ = lazy_face(
             "visible",
             "xml_text",
         ),
-        "show": ("print_trace",),
+        "show": ("check_turn", "print_text", "print_trace", "print_turn"),
         "single": ("print_report",),
         "table": ("print_table",),
     },

@@ -7,6 +7,7 @@ from typing import Final
 
 from rich.text import Text
 
+from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.report.console import ReportConsole
 from tracedance_sdk.report.safe_text import ELLIPSIS, in_one_line, value_text, visible
 from tracedance_sdk.trace import (
@@ -29,28 +30,92 @@ _MOST_CHANGES: Final = 40
 _LONGEST_LINE: Final = 2_000
 _LONGEST_OUTCOME: Final = 300
 _OUTPUT: Final = "output "
+NO_RESULT: Final = "no result was recorded"
 
 
-def print_trace(trace: Trace, console: ReportConsole, *, full: bool = False) -> None:
+def print_trace(
+    trace: Trace, console: ReportConsole, *, full: bool = False, turn: int | None = None
+) -> None:
     """Print a trace turn by turn.
 
     Args:
         trace: What to show.
         console: Where to.
         full: Show texts, arguments and results whole; else each is shortened.
+        turn: Show only the turn with this index and its neighbours, whole; None for all turns,
+            the system prompt, the states and the fidelity.
+
+    Raises:
+        InvalidOption: The trace has no such turn.
     """
+    if turn is not None:
+        check_turn(trace, turn)
     for line in _head(trace):
-        console.say(line, style="bold" if line.startswith("trace ") else "")
+        console.say(line, style="bold" if line.startswith("trace ") else "", hang=2)
+    if turn is not None:
+        for near in trace.turns[max(0, turn - 1) : turn + 2]:
+            _print_turn(near, console, full=True)
+        return
     if trace.system_prompt:
         console.say("\nsystem prompt", style="bold cyan")
-        _block(console, trace.system_prompt, full=full)
-    for turn in trace.turns:
-        _print_turn(turn, console, full=full)
+        print_text(trace.system_prompt, console, full=full)
+    for each in trace.turns:
+        _print_turn(each, console, full=full)
     _print_states(trace, console, full=full)
     _print_fidelity(trace, console)
 
 
-def _block(console: ReportConsole, text: str, *, full: bool, indent: int = 2) -> None:
+def check_turn(trace: Trace, turn: int) -> None:
+    """Refuse an index that no turn of a trace has.
+
+    Raises:
+        InvalidOption: There is no such turn; the message says which there are.
+    """
+    if not 0 <= turn < len(trace.turns):
+        there = f"its turns are 0 to {len(trace.turns) - 1}" if trace.turns else "it has none"
+        raise InvalidOption(f"the trace {trace.id!r} has no turn {turn}; {there}")
+
+
+def print_turn(
+    turn: Turn,
+    console: ReportConsole,
+    *,
+    full: bool = False,
+    indent: int = 2,
+    without_result: str = NO_RESULT,
+) -> None:
+    """Print what a turn says and the calls that it makes, without a heading.
+
+    Args:
+        turn: What to show.
+        console: Where to.
+        full: Show texts, arguments and results whole; else each is shortened.
+        indent: Cells before each line.
+        without_result: What to say of a call that has no result; "" for nothing.
+    """
+    for part in turn.content:
+        if isinstance(part, Media):
+            place = part.uri or part.mime_type or ""
+            console.say(in_one_line(f"({part.modality} {place})"), style="dim", indent=indent)
+        elif isinstance(part, Reasoning):
+            console.say("reasoning:", style="dim italic", indent=indent)
+            print_text(part.text, console, full=full, indent=indent + 2)
+        else:
+            print_text(part.text, console, full=full, indent=indent)
+    for call in turn.calls:
+        inner = indent + 2 if call.requested_by == "tool" else indent
+        _print_call(call, console, full=full, indent=inner, without_result=without_result)
+
+
+def print_text(text: str, console: ReportConsole, *, full: bool = False, indent: int = 2) -> None:
+    """Print a text line by line; unless it is wanted whole, its first 12 lines.
+
+    Args:
+        text: Safe or not.
+        console: Where to.
+        full: Show it whole.
+        indent: Cells before each line.
+    """
     lines = text.rstrip().split("\n")
     shown = lines if full else [line[:_LONGEST_LINE] for line in lines[:_MOST_LINES]]
     for line, whole in zip(shown, lines, strict=False):
@@ -91,41 +156,39 @@ def _print_turn(turn: Turn, console: ReportConsole, *, full: bool) -> None:
     marks += ["made outside any model turn"] if turn.synthetic else []
     heading = f"\n[{turn.index}] {turn.role} ({in_one_line(', '.join(marks))})"
     console.say(heading, style="bold cyan")
-    for part in turn.content:
-        if isinstance(part, Media):
-            place = part.uri or part.mime_type or ""
-            console.say(in_one_line(f"({part.modality} {place})"), style="dim", indent=2)
-        elif isinstance(part, Reasoning):
-            console.say("reasoning:", style="dim italic", indent=2)
-            _block(console, part.text, full=full, indent=4)
-        else:
-            _block(console, part.text, full=full)
-    for call in turn.calls:
-        _print_call(call, console, full=full)
+    print_turn(turn, console, full=full)
 
 
-def _print_call(call: Call, console: ReportConsole, *, full: bool) -> None:
-    indent = 4 if call.requested_by == "tool" else 2
+def _print_call(
+    call: Call, console: ReportConsole, *, full: bool, indent: int, without_result: str
+) -> None:
     room = None if full else max(40, console.width - indent - 5)
     who = "" if call.requested_by == "agent" else f" (by {call.requested_by})"
     title = f"{call.index + 1}. {in_one_line(call.name)}{who} "
     given = call.raw_arguments if call.arguments is UNKNOWN else call.arguments
     left = None if room is None else max(12, room - len(title))
-    shown = value_text(UNKNOWN if given is None else given, width=left)
-    console.say(Text.assemble((title, "bold"), shown), indent=indent, hang=3)
-    took = "" if call.duration_ms is None else f"  ({call.duration_ms:.3g} ms)"
-    status, style = _status(call.result)
-    left = None if room is None else max(12, room - len(status) - len(took) - 1)
-    said = list(_said(call.result))
-    first = value_text(said[0], width=left) if said else ""
-    console.say(f"{status} {first}".rstrip() + took, style=style, indent=indent + 3, hang=2)
-    for value in said[1:]:
-        text = value_text(value, width=None if room is None else max(12, room - len(_OUTPUT)))
-        console.say(f"{_OUTPUT}{text}", indent=indent + 3, hang=2)
+    arguments = value_text(UNKNOWN if given is None else given, width=left)
+    console.say(Text.assemble((title, "bold"), arguments), indent=indent, hang=3)
+    if call.result is not None or without_result:
+        _print_result(call, console, room=room, indent=indent + 3, without_result=without_result)
     if origin := _answered(call):
         console.say(f"answered: {origin}", style="dim", indent=indent + 3, hang=2)
     for change in call.state_change or ():
         console.say(_change(change, UNKNOWN, full=full), style="dim", indent=indent + 3, hang=2)
+
+
+def _print_result(
+    call: Call, console: ReportConsole, *, room: int | None, indent: int, without_result: str
+) -> None:
+    took = "" if call.duration_ms is None else f"  ({call.duration_ms:.3g} ms)"
+    status, style = _status(call.result, without_result)
+    left = None if room is None else max(12, room - len(status) - len(took) - 1)
+    said = list(_said(call.result))
+    first = value_text(said[0], width=left) if said else ""
+    console.say(f"{status} {first}".rstrip() + took, style=style, indent=indent, hang=2)
+    for value in said[1:]:
+        text = value_text(value, width=None if room is None else max(12, room - len(_OUTPUT)))
+        console.say(f"{_OUTPUT}{text}", indent=indent, hang=2)
 
 
 def _answered(call: Call) -> str:
@@ -143,9 +206,9 @@ def _answered(call: Call) -> str:
     return in_one_line(", ".join(told))
 
 
-def _status(result: Result | None) -> tuple[str, str]:
+def _status(result: Result | None, without_result: str) -> tuple[str, str]:
     if result is None:
-        return "no result was recorded", "yellow"
+        return without_result, "yellow"
     if result.interrupted:
         return "interrupted", "yellow"
     if result.ok is None:
