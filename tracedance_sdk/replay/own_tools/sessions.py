@@ -94,7 +94,8 @@ class ReplaySession:
         others = [item for item in among if item.id != own.id]
         self._suite = Suite(map(without_pseudonyms, [own, *others]))
         ladder = self._suite.ladder(own.id, simulator=simulator, derives="derived" in self._allowed)
-        self._ladder = replace(ladder, effect_of=self.effect_of, pure=self._pure)
+        # A tool that no recording names is new here, and may well be there.
+        self._ladder = replace(ladder, effect_of=self.effect_of, pure=self._pure, tools=None)
         self._session = self._ladder.begin()
         self._waits = simulator is not None
         self._lock = threading.Lock()

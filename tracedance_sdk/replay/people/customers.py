@@ -86,7 +86,11 @@ _NO: Final = "No, thank you."
 
 
 class Customer(Protocol):
-    """Speaks for the recorded person."""
+    """Speaks for the recorded person.
+
+    Where it has ``runs_apart = True``, it is asked on the loop that runs the tests, as it holds
+    nobody up. Any other is asked on a loop of its own.
+    """
 
     @property
     def name(self) -> str:

@@ -48,6 +48,8 @@ class ModelCustomer:
         settings: How replies are made.
     """
 
+    runs_apart: Final = True
+
     def __init__(
         self, asker: Asker, person: Person, *, name: str, settings: Settings | None = None
     ) -> None:

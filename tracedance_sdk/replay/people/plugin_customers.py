@@ -42,7 +42,9 @@ def customer_named(name: str) -> CustomerFactory:
         raise InvalidOption(f"there is no customer {name!r}; there are {there_are}")
     try:
         factory: CustomerFactory = offered[name].load()
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise InvalidOption(
             f"the customer {name!r} cannot be loaded: {type(error).__name__}: {error}"
         ) from error

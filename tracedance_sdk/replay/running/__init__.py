@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from tracedance_sdk.replay.running.agents import (
-    AgentUnderTest,
-    CommandAgent,
-    FunctionAgent,
-    HttpAgent,
-    Request,
-    agent_named,
-    function_named,
-)
+from tracedance_sdk.replay.running.agent_names import agent_named, function_named
+from tracedance_sdk.replay.running.asking import AgentUnderTest, Request
+from tracedance_sdk.replay.running.function_agent import FunctionAgent
+from tracedance_sdk.replay.running.http_agent import HttpAgent
 from tracedance_sdk.replay.running.limits import ENDS, PROPER_ENDS, Ended, RunLimits
 from tracedance_sdk.replay.running.one_run import COLLECTOR, ReplayedRun, run_test
+from tracedance_sdk.replay.running.program_agent import CommandAgent
 from tracedance_sdk.replay.running.recorded_agent import RecordedAgent, UntilDone
 from tracedance_sdk.replay.running.suite_run import (
     GRADER,

@@ -15,7 +15,7 @@ ENDS: Final[dict[Ended, str]] = {
     "max_turns": "the agent took as many turns as allowed",
     "max_calls": "the agent made as many calls as allowed",
     "loop": "the agent made the same call again and again",
-    "timeout": "the run took longer than allowed",
+    "timeout": "the agent took longer than allowed",
     "agent_error": "the agent failed",
 }
 """How a run may end."""
@@ -29,22 +29,26 @@ class RunLimits(NamedTuple):
     Attributes:
         max_turns: Turns of the agent.
         max_calls: Calls of tools.
-        timeout_s: Seconds for the whole run.
+        timeout_s: Seconds that the agent may take for the whole run; the customer's, the tools'
+            and the grader's time does not count.
         same_calls: So many times the same call in a row is a loop.
+        helper_timeout_s: Seconds for each answer of those who are not the agent: a customer of
+            another package, a pure tool, a simulator, a grader.
 
     Raises:
-        InvalidOption: A limit below 1; raised by `checked`.
+        InvalidOption: A limit that is not above 0; raised by `checked`.
     """
 
     max_turns: int = 50
     max_calls: int = 200
     timeout_s: float = 600
     same_calls: int = 5
+    helper_timeout_s: float = 120
 
     def checked(self) -> RunLimits:
         """Return the limits, if they can be kept."""
         for name, value in self._asdict().items():
-            if value <= 0:
+            if not value > 0:
                 raise InvalidOption(f"{name} is {value!r}; it must be above 0")
         return self
 

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from tracedance_sdk.errors import AgentFailed
+from tracedance_sdk.errors import AgentFailed, AgentUnreachable
 from tracedance_sdk.replay.answers import Answer, AnswerSession, Ladder, Stamp
 from tracedance_sdk.replay.people import Customer
 from tracedance_sdk.replay.rebuilt_test import RebuiltTest
-from tracedance_sdk.replay.running.agents import AgentUnderTest, Request
+from tracedance_sdk.replay.running.apart import (
+    AGENTS,
+    ForeignFailure,
+    call_apart,
+    in_thread,
+    runs_apart,
+)
+from tracedance_sdk.replay.running.asking import AgentUnderTest, Request, plain_reply
+from tracedance_sdk.replay.running.clock import Clock, limited
+from tracedance_sdk.replay.running.customers_word import customers_word
 from tracedance_sdk.replay.running.limits import PROPER_ENDS, Ended, Repetition, RunLimits
 from tracedance_sdk.replay.running.messages import told, turn_of_reply
 from tracedance_sdk.trace import (
     Agent,
     Call,
     ErrorInfo,
+    Json,
     Outcome,
     Source,
     Text,
@@ -102,21 +112,32 @@ async def run_test(
 
     Raises:
         AgentUnreachable: The agent could not be asked, which says nothing of it.
+        CustomerFailed: The customer gave no answer, which says nothing of the agent either.
     """
     run = _Run(_Cast(test, agent, customer), ladder.begin(), limits or RunLimits(), trial)
     ended: Ended
     problem: str | None = None
     try:
-        async with asyncio.timeout(run.limits.timeout_s):
-            await run.go()
+        async with limited(run.limits.timeout_s) as clock:
+            await run.go(clock)
         raise AssertionError("a run goes on until it is over")
     except _Over as over:
         ended, problem = over.ended, over.problem
     except TimeoutError:
         ended, problem = "timeout", f"not over after {run.limits.timeout_s:g} s"
     finally:
-        await agent.close()
+        await _closed(agent, run.limits)
     return ReplayedRun(test, trial, run.trace(ended, problem), tuple(run.answered), ended, problem)
+
+
+async def _closed(agent: AgentUnderTest, limits: RunLimits) -> None:
+    """Let an agent let go of what it held; that it cannot is no outcome."""
+    if runs_apart(agent):
+        await agent.close()
+        return
+    with contextlib.suppress(ForeignFailure, TimeoutError):
+        async with limited(limits.helper_timeout_s):
+            await call_apart(agent.close, lane=AGENTS)
 
 
 class _Cast(NamedTuple):
@@ -145,18 +166,22 @@ class _Run:
         self._n_agent_turns = 0
         self._repetition = Repetition()
 
-    async def go(self) -> None:
-        """Go on until something raises `_Over`."""
+    async def go(self, clock: Clock) -> None:
+        """Go on until something raises `_Over`; only the agent's time is counted."""
         self._say(self._test.opening)
         while True:
             turn = await self._agent_turn()
             if turn.calls:
-                self._turns.append(await self._answered(turn))
+                with clock.paused():
+                    self._turns.append(await self._answered(turn))
                 if any(call.name in self._terminal for call in turn.calls):
                     raise _Over("terminal")
                 continue
             self._turns.append(turn)
-            said = await self._customer.reply(self._turns)
+            with clock.paused():
+                said = await customers_word(
+                    self._customer, self._turns, limit_s=self.limits.helper_timeout_s
+                )
             if said is None:
                 raise _Over("customer")
             self._say(said)
@@ -168,9 +193,22 @@ class _Run:
         try:
             messages, tools = told(self._turns, self._tools)
             request = Request(messages, tools, self._test.id, self._trial)
-            return turn_of_reply(await self._agent.reply(request), len(self._turns))
+            return turn_of_reply(await self._reply(request), len(self._turns))
         except AgentFailed as error:
             raise _Over("agent_error", str(error)) from error
+
+    async def _reply(self, request: Request) -> Json:
+        """Ask the agent; one of another package where it holds nobody up."""
+        if runs_apart(self._agent):
+            return await self._agent.reply(request)
+        try:
+            return await in_thread(
+                plain_reply, await call_apart(self._agent.reply, request, lane=AGENTS)
+            )
+        except ForeignFailure as error:
+            if isinstance(error.error, (AgentFailed, AgentUnreachable)):
+                raise error.error from error
+            raise AgentFailed(f"the agent raised {error.told}") from error
 
     async def _answered(self, turn: Turn) -> Turn:
         """Return a turn with its calls answered; an unfinished one is kept when a limit is met."""
@@ -185,7 +223,12 @@ class _Run:
             if why is not None:
                 self._turns.append(turn.model_copy(update={"calls": tuple(calls)}))
                 raise _Over(why, f"at a call of {call.name!r:.60}")
-            answer = await self._session.answer_async(call.name, call.arguments)
+            answer = await self._session.answer_async(
+                call.name,
+                call.arguments,
+                apart=in_thread,
+                limit_s=self.limits.helper_timeout_s,
+            )
             number = len(self.answered)
             calls.append(
                 Call.model_validate(

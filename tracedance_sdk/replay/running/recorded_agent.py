@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from tracedance_sdk.replay.people import Customer
 from tracedance_sdk.replay.rebuilding import Suite
-from tracedance_sdk.replay.running.agents import Request
+from tracedance_sdk.replay.running.apart import runs_apart
+from tracedance_sdk.replay.running.asking import Request
 from tracedance_sdk.trace import Json, Turn
 
 _DONE: Final = "Done."
@@ -26,6 +27,7 @@ class RecordedAgent:
     """
 
     name: Final = "recorded"
+    runs_apart: Final = True
 
     def __init__(self, suite: Suite) -> None:
         self._suite = suite
@@ -53,6 +55,7 @@ class UntilDone:
 
     def __init__(self, customer: Customer) -> None:
         self.name = customer.name
+        self.runs_apart = runs_apart(customer)
         self._customer = customer
 
     async def reply(self, conversation: Sequence[Turn]) -> str | None:

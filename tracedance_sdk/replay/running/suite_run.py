@@ -21,7 +21,16 @@ from tracedance_sdk.replay.answers import CandidateOrder, Ladder, PureTool, Simu
 from tracedance_sdk.replay.people import Customer
 from tracedance_sdk.replay.rebuilding import Suite, faults_of
 from tracedance_sdk.replay.rebuilt_test import Person, RebuiltTest, invalid_test
-from tracedance_sdk.replay.running.agents import AgentUnderTest
+from tracedance_sdk.replay.running.apart import (
+    AGENTS,
+    CUSTOMERS,
+    ForeignFailure,
+    call_apart,
+    one_line,
+    told_of,
+)
+from tracedance_sdk.replay.running.asking import AgentUnderTest
+from tracedance_sdk.replay.running.clock import limited
 from tracedance_sdk.replay.running.limits import RunLimits
 from tracedance_sdk.replay.running.one_run import ReplayedRun, run_test
 from tracedance_sdk.replay.running.verdicts import Doubt, JudgedRun, RunGrader, judged
@@ -174,24 +183,54 @@ def run_all(
 async def _one(
     suite: Suite, players: Players, how: SuiteSettings, test: RebuiltTest, trial: int
 ) -> JudgedRun | NotRun:
-    why: AgentUnreachable | CustomerFailed | None = None
+    why: Exception | None = None
     for _ in range(how.retries + 1):
         try:
-            run = await run_test(
-                test,
-                players.agent(),
-                players.customer(test.customer),
-                _ladder(suite, test, players, how),
-                limits=how.limits,
-                trial=trial,
-            )
+            run = await _played(suite, players, how, test, trial)
         except (AgentUnreachable, CustomerFailed) as error:
             why = error
             continue
-        return await judged(run, players.grader, allowed=how.allowed, min_fidelity=how.min_fidelity)
+        except Exception as error:  # noqa: BLE001 - one run's trouble ends no other
+            return NotRun(test, trial, told_of(error))
+        return await judged(
+            run,
+            players.grader,
+            allowed=how.allowed,
+            min_fidelity=how.min_fidelity,
+            limit_s=how.limits.helper_timeout_s,
+        )
     if isinstance(why, AgentNotStarted):
         raise why
-    return NotRun(test, trial, str(why))
+    return NotRun(test, trial, one_line(str(why)))
+
+
+async def _played(
+    suite: Suite, players: Players, how: SuiteSettings, test: RebuiltTest, trial: int
+) -> ReplayedRun:
+    """Bring everybody together and run a test once."""
+    limit_s = how.limits.helper_timeout_s
+    try:
+        async with limited(limit_s):
+            agent = await call_apart(players.agent, lane=AGENTS)
+    except (ForeignFailure, TimeoutError) as error:
+        raise AgentUnreachable(f"the agent cannot be made: {_why(error, limit_s)}") from error
+    try:
+        async with limited(limit_s):
+            customer = await call_apart(players.customer, test.customer, lane=CUSTOMERS)
+    except (ForeignFailure, TimeoutError) as error:
+        raise CustomerFailed(f"the customer cannot be made: {_why(error, limit_s)}") from error
+    return await run_test(
+        test,
+        agent,
+        customer,
+        _ladder(suite, test, players, how),
+        limits=how.limits,
+        trial=trial,
+    )
+
+
+def _why(error: ForeignFailure | TimeoutError, limit_s: float) -> str:
+    return error.told if isinstance(error, ForeignFailure) else f"not done after {limit_s:g} s"
 
 
 def _ladder(suite: Suite, test: RebuiltTest, players: Players, how: SuiteSettings) -> Ladder:

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-import inspect
+import reprlib
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
+import orjson
+
 from tracedance_sdk.errors import InvalidOption, TraceDanceError
-from tracedance_sdk.grading import Criteria, Subject, TaskRegistry, Verdict, evaluate_async
+from tracedance_sdk.grading import Criteria, Subject, TaskRegistry, Verdict, evaluate
 from tracedance_sdk.judging import JudgedItem, Panel, PanelFinding
-from tracedance_sdk.replay.running.limits import ENDS, PROPER_ENDS
+from tracedance_sdk.recording import freeze
+from tracedance_sdk.replay.running.apart import (
+    GRADERS,
+    ForeignFailure,
+    call_apart,
+    in_thread,
+    one_line,
+    runs_apart,
+    told_of,
+)
+from tracedance_sdk.replay.running.clock import limited
+from tracedance_sdk.replay.running.limits import ENDS, PROPER_ENDS, RunLimits
 from tracedance_sdk.replay.running.one_run import ReplayedRun
 from tracedance_sdk.trace import Json, Trace
 
@@ -40,7 +53,11 @@ class Finding(NamedTuple):
 
 
 class RunGrader(Protocol):
-    """Says whether a run did what was asked."""
+    """Says whether a run did what was asked.
+
+    Where it has ``runs_apart = True``, it is asked on the loop that runs the tests, as it holds
+    nobody up. Any other is asked on a loop of its own, and has a limit.
+    """
 
     @property
     def name(self) -> str:
@@ -58,6 +75,7 @@ class SpecGrader:
     """
 
     name: Final = "spec"
+    runs_apart: Final = True
 
     def __init__(self, criteria: Criteria) -> None:
         self._criteria = criteria
@@ -66,7 +84,8 @@ class SpecGrader:
         """Hold the run's trace against the criteria; a task that is not there is inconclusive."""
         if isinstance(self._criteria, TaskRegistry) and run.trace.task_id not in self._criteria:
             return Finding(Verdict.INCONCLUSIVE, f"no task {run.trace.task_id!r} in the registry")
-        report = await evaluate_async(run.trace, self._criteria)
+        # The criteria may be of another package.
+        report = await in_thread(evaluate, run.trace, self._criteria)
         reasons = [grade.reason for grade in report.grades if grade.verdict is not Verdict.PASS]
         evidence = tuple(grade.to_dict() for grade in report.grades)
         return Finding(report.verdict, "; ".join(reasons[:3]), evidence)
@@ -81,6 +100,8 @@ class FunctionGrader:
         name: In reports.
     """
 
+    runs_apart: Final = True
+
     def __init__(self, function: Callable[[Trace], Any], name: str) -> None:
         self.name = name
         self._function = function
@@ -88,12 +109,10 @@ class FunctionGrader:
     async def grade(self, run: ReplayedRun) -> Finding:
         """Call the function; whatever it raises is an error of the grader."""
         try:
-            found = self._function(run.trace)
-            if inspect.isawaitable(found):
-                found = await found
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign: its failure is a verdict
-            return Finding(Verdict.ERROR, f"{self.name} raised {type(error).__name__}: {error}")
-        return _finding(found, self.name)
+            found = await call_apart(self._function, run.trace, lane=GRADERS)
+            return await in_thread(_finding, found, self.name)
+        except ForeignFailure as error:
+            return Finding(Verdict.ERROR, f"{self.name} raised {error.told}")
 
 
 class TranscriptGrader:
@@ -105,6 +124,9 @@ class TranscriptGrader:
     Args:
         panel: Judges, by a rubric about whole runs.
     """
+
+    runs_apart: Final = True
+    has_own_limits: Final = True
 
     def __init__(self, panel: Panel) -> None:
         self.name = f"rubric:{panel.rubric.id}"
@@ -158,6 +180,7 @@ async def judged(
     *,
     allowed: Collection[Doubt] = (),
     min_fidelity: float = 0.0,
+    limit_s: float | None = None,
 ) -> JudgedRun:
     """Grade a run, and say inconclusive where the verdict would rest on no evidence.
 
@@ -166,13 +189,16 @@ async def judged(
         grader: Who says whether it did what was asked; None says nothing.
         allowed: What a verdict may rest on all the same.
         min_fidelity: Share of the answers that must be evidence, from 0 to 1.
+        limit_s: Seconds for the grader; a panel of models has limits of its own.
 
     Raises:
         InvalidOption: `min_fidelity` is no share.
     """
     if not 0 <= min_fidelity <= 1:
         raise InvalidOption(f"min_fidelity is {min_fidelity!r}; it is a share from 0 to 1")
-    finding = await _found(run, grader)
+    finding = await _found(
+        run, grader, RunLimits().helper_timeout_s if limit_s is None else limit_s
+    )
     doubts = doubts_of(run)
     barred = [doubt for doubt in doubts if doubt not in allowed]
     verdict, reason = finding.verdict, finding.reason
@@ -194,16 +220,43 @@ def _with_graders(told: str, run: ReplayedRun, grader: RunGrader | None, finding
     return f"{told}; {'grader: ' if spoke else ''}{finding.reason}"
 
 
-async def _found(run: ReplayedRun, grader: RunGrader | None) -> Finding:
+async def _found(run: ReplayedRun, grader: RunGrader | None, limit_s: float) -> Finding:
     if run.ended not in PROPER_ENDS:
         told = ENDS[run.ended]
         return Finding(Verdict.FAIL, f"{told}: {run.problem}" if run.problem else told)
     if grader is None:
         return Finding(Verdict.INCONCLUSIVE, "there is no grader")
     try:
-        return await grader.grade(run)
+        if getattr(grader, "has_own_limits", False) is True:
+            return await grader.grade(run)
+        async with limited(limit_s):
+            if runs_apart(grader):
+                return await grader.grade(run)
+            found = await call_apart(grader.grade, run, lane=GRADERS)
+            return await in_thread(_written, found, grader.name)
+    except TimeoutError:
+        return Finding(Verdict.ERROR, f"{grader.name} gave no verdict within {limit_s:g} s")
     except TraceDanceError as error:
-        return Finding(Verdict.ERROR, str(error))
+        return Finding(Verdict.ERROR, one_line(str(error)))
+    except ForeignFailure as error:
+        return Finding(Verdict.ERROR, f"{grader.name} raised {error.told}")
+    except Exception as error:  # noqa: BLE001 - foreign: its failure is a verdict
+        return Finding(Verdict.ERROR, f"{grader.name} raised {told_of(error)}")
+
+
+def _written(found: Any, name: str) -> Finding:
+    """Return a finding of another package as one that can be written."""
+    if not isinstance(found, Finding) or not isinstance(found.verdict, Verdict):
+        return Finding(
+            Verdict.ERROR, f"{name} returned {type(found).__name__}, which is no finding"
+        )
+    usage = None if found.usage is None else orjson.loads(freeze(found.usage))
+    return Finding(
+        found.verdict,
+        one_line(str(found.reason)),
+        tuple(orjson.loads(freeze(list(found.evidence)))),
+        usage if isinstance(usage, dict) else None,
+    )
 
 
 def _of_panel(finding: PanelFinding) -> Finding:
@@ -222,15 +275,17 @@ def _of_panel(finding: PanelFinding) -> Finding:
 
 
 def _finding(found: Any, name: str) -> Finding:
+    """Return what a function of others gave as a finding that can be written."""
     reason = ""
     evidence: tuple[Json, ...] = ()
     if isinstance(found, Mapping):
-        reason = str(found.get("reason", ""))
-        evidence = (dict(found),)
+        reason = one_line(str(found.get("reason", "")))
+        evidence = (orjson.loads(freeze(dict(found))),)
         found = found.get("verdict")
     if isinstance(found, bool):
         return Finding(Verdict.PASS if found else Verdict.FAIL, reason, evidence)
     known = next((verdict for verdict in Verdict if found == verdict.value), None)
     if known is None:
-        return Finding(Verdict.ERROR, f"{name} returned {found!r:.60}, which is no verdict")
+        told = one_line(reprlib.repr(found))
+        return Finding(Verdict.ERROR, f"{name} returned {told:.60}, which is no verdict")
     return Finding(known, reason, evidence)

@@ -1,0 +1,66 @@
+"""An agent that is a Python function."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+from tracedance_sdk.errors import AgentFailed
+from tracedance_sdk.replay.running.apart import (
+    AGENTS,
+    ForeignFailure,
+    call_apart,
+    in_thread,
+)
+from tracedance_sdk.replay.running.asking import Request, plain_reply
+from tracedance_sdk.trace import Json
+
+
+class FunctionAgent:
+    """A Python function ``(messages, tools) -> message``, sync or async.
+
+    It is called in a thread, or on the loop that all async agents share: while it does not return,
+    other runs go on.
+
+    Args:
+        function: A function that takes one argument gets the messages alone.
+        name: In reports; the function's own by default.
+    """
+
+    runs_apart: Final = True
+
+    def __init__(self, function: Callable[..., Any], name: str | None = None) -> None:
+        own: str = getattr(function, "__qualname__", type(function).__name__)
+        self.name = name or own
+        self._function = function
+        self._takes_tools = takes_tools(function)
+
+    async def reply(self, request: Request) -> Json:
+        """Call the function; see `AgentUnderTest.reply`."""
+        # A copy: what an agent does to its messages is its own affair.
+        messages = json.loads(json.dumps(request.messages))
+        given = (messages, json.loads(json.dumps(request.tools)))
+        arguments = given if self._takes_tools else given[:1]
+        try:
+            replied = await call_apart(self._function, *arguments, lane=AGENTS)
+        except ForeignFailure as error:
+            raise AgentFailed(f"the agent raised {error.told}") from error
+        try:
+            return await in_thread(plain_reply, replied)
+        except ForeignFailure as error:
+            raise AgentFailed(f"the agent's reply cannot be read: {error.told}") from error
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def takes_tools(function: Callable[..., Any]) -> bool:
+    """Whether a function is called with the tools as well as with the messages."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return len(places) != 1 or any(p.kind is p.VAR_POSITIONAL for p in parameters)

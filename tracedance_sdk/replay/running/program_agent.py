@@ -1,0 +1,177 @@
+"""An agent that is a program, spoken to over its standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shlex
+import signal
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+from tracedance_sdk.errors import AgentFailed, AgentNotStarted, AgentUnreachable
+from tracedance_sdk.replay.running.asking import MOST_BYTES, Request, parsed_reply
+from tracedance_sdk.trace import Json
+
+if TYPE_CHECKING:
+    from asyncio import StreamReader, StreamWriter
+
+_BLOCK: Final = 2**20
+_PATIENCE_S: Final = 5
+_LONGEST_WAIT_S: Final = 10
+
+
+class FirstReply:
+    """Whether an agent's program was ever seen to reply.
+
+    Until it was, runs ask one after another, so that what is said of a program that cannot start
+    does not depend on which run was faster. Nobody waits for a slow one longer than some seconds.
+    """
+
+    def __init__(self) -> None:
+        self.was_seen = False
+        self._turn: asyncio.Lock | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @contextlib.asynccontextmanager
+    async def alone(self) -> AsyncIterator[None]:
+        """Let nobody else ask while a first reply is waited for."""
+        loop = asyncio.get_running_loop()
+        if self._turn is None or self._loop is not loop:
+            self._turn, self._loop = asyncio.Lock(), loop
+        turn = self._turn
+        try:
+            await asyncio.wait_for(turn.acquire(), _LONGEST_WAIT_S)
+        except TimeoutError:
+            yield
+            return
+        try:
+            yield
+        finally:
+            turn.release()
+
+
+class CommandAgent:
+    """A program that reads one JSON line a request and writes one JSON line a reply.
+
+    It is started once for each run, in a process group of its own, and ended by closing its input.
+    What is left of the group then is killed, at once where the program owes a reply. What it writes
+    to its standard error is passed on.
+
+    Args:
+        command: The program with its arguments.
+        start: Whether it was ever seen to reply, shared by the runs of one agent.
+    """
+
+    runs_apart: Final = True
+
+    def __init__(self, command: Sequence[str], start: FirstReply | None = None) -> None:
+        self.name = Path(command[0]).name
+        self._command = tuple(command)
+        self._start = start or FirstReply()
+        self._process: asyncio.subprocess.Process | None = None
+        self._owes_reply = False
+
+    async def reply(self, request: Request) -> Json:
+        """Write a line and read one; see `AgentUnderTest.reply`."""
+        if self._start.was_seen:
+            return parsed_reply(await self._line(request))
+        async with self._start.alone():
+            line = await self._line(request)
+            self._start.was_seen = True
+        return parsed_reply(line)
+
+    async def _line(self, request: Request) -> bytes:
+        """Return the line that the program replies with."""
+        process = await self._started()
+        line = b""
+        self._owes_reply = True
+        try:
+            # Both were opened as pipes.
+            written, read = (
+                cast("StreamWriter", process.stdin),
+                cast("StreamReader", process.stdout),
+            )
+            written.write(json.dumps(request.document).encode() + b"\n")
+            await written.drain()
+            line = await read.readline()
+        except ValueError as error:
+            raise AgentFailed(f"the agent's program broke off: {error}") from error
+        except OSError:
+            # It reads no more: it is told below how it ended.
+            pass
+        if line.endswith(b"\n"):
+            self._owes_reply = False
+            return line
+        self._process = None
+        raise self._ended(await _exit_code(process))
+
+    def _ended(self, code: int) -> AgentFailed | AgentNotStarted:
+        if self._start.was_seen:
+            return AgentFailed(f"the agent's program ended with exit code {code} without a reply")
+        return AgentNotStarted(
+            f"the agent's program {shlex.join(self._command)!r:.200} ended with exit code {code} "
+            "before it replied to anything"
+        )
+
+    async def close(self) -> None:
+        """End the program: first its input, then, if it stays, itself and all that it started."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if self._owes_reply:
+            _kill_group(process)
+        if process.stdin is not None:
+            process.stdin.close()
+        await _exit_code(process)
+
+    async def _started(self) -> asyncio.subprocess.Process:
+        if self._process is None:
+            try:
+                self._process = await asyncio.create_subprocess_exec(
+                    *self._command,
+                    stdin=asyncio.subprocess.PIPE,
+                    stdout=asyncio.subprocess.PIPE,
+                    limit=MOST_BYTES,
+                    start_new_session=True,
+                )
+            except (OSError, ValueError) as error:
+                raise AgentUnreachable(f"{self._command[0]!r} cannot be run: {error}") from error
+        return self._process
+
+
+async def _exit_code(process: asyncio.subprocess.Process) -> int:
+    """Return how a program ended that talks no more; one that stays is ended.
+
+    What it still writes is read and forgotten: asyncio counts a program as ended only when its
+    output is. Its children are ended with it.
+    """
+    forgetting = asyncio.create_task(_forget_output(process))
+    try:
+        for _ in range(2):
+            with contextlib.suppress(TimeoutError):
+                return await asyncio.wait_for(process.wait(), _PATIENCE_S)
+            _kill_group(process)
+        return -signal.SIGKILL if process.returncode is None else process.returncode
+    finally:
+        _kill_group(process)
+        forgetting.cancel()
+        await asyncio.gather(forgetting, return_exceptions=True)
+
+
+def _kill_group(process: asyncio.subprocess.Process) -> None:
+    """Kill a program and what it started; it was made the first of a group of its own."""
+    with contextlib.suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        elif process.returncode is None:
+            process.kill()
+
+
+async def _forget_output(process: asyncio.subprocess.Process) -> None:
+    is_more = process.stdout is not None
+    while is_more:
+        is_more = bool(await cast("StreamReader", process.stdout).read(_BLOCK))
