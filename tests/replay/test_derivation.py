@@ -197,6 +197,108 @@ def test_what_was_never_varied_is_not_known(
     assert found.answer("get_policy", asked).stamp == "failed"
 
 
+def derived(
+    name: str, recorded: list[tuple[dict[str, Any], Any]], asked: dict[str, Any]
+) -> Any | None:
+    """Return what is derived from these calls with their answers; None where nothing is."""
+    own = conversation("own", "mine")
+    calls = (conversation(f"r{n}", f"g{n}", (name, *item)) for n, item in enumerate(recorded))
+    index = index_of(own, *calls)
+    shelf = Shelf(index, "own", excluded_groups={"mine"})
+    found = Ladder(shelf=shelf, effect_of=effect_of, rules=RuleBook(index, effect_of)).begin()
+    answer = found.answer(name, asked)
+    return answer.result.content if answer.stamp == "derived" else None
+
+
+def users(number: int = 60) -> list[str]:
+    return [f"user_{n}" for n in range(number)]
+
+
+@pytest.mark.parametrize(
+    ("argument", "value_of"),
+    [
+        pytest.param("password", lambda n: f"hunter{n}", id="a password"),
+        pytest.param("pin", lambda n: 1000 + n, id="a PIN"),
+        pytest.param("pin", lambda n: 1000 + n % 3, id="a PIN of many"),
+        pytest.param("verification_code", lambda n: f"{n:06d}", id="a code"),
+        pytest.param("zip", lambda n: f"{10000 + n}", id="what only the customer has"),
+        pytest.param("zip", lambda n: f"{10000 + n // 2}", id="what few customers have"),
+        pytest.param("login", lambda n: f"user_{n}", id="the same value again"),
+    ],
+)
+@pytest.mark.parametrize("text", ["Welcome, {}!", "{}", "ok"], ids=["slot", "echo", "constant"])
+def test_what_may_have_been_checked_is_never_taken_for_right(
+    argument: str, value_of: Callable[[int], Any], text: str
+) -> None:
+    recorded = [
+        ({"user": user, argument: value_of(n)}, text.format(user)) for n, user in enumerate(users())
+    ]
+    assert derived("log_in", recorded, {"user": "user_99", argument: "wrong"}) is None
+    # A call that does not give it at all is none like those that were recorded.
+    assert derived("log_in", recorded, {"user": "user_99"}) is None
+
+
+@pytest.mark.parametrize(
+    ("extra", "asked"),
+    [
+        pytest.param(lambda n: {"why": f"reason {n % 12}"}, {"why": "reason 3"}, id="a reason"),
+        pytest.param(
+            lambda n: {"note": f"the customer said {n} words"},
+            {"note": "the customer is in a hurry"},
+            id="free text",
+        ),
+        pytest.param(lambda n: {"fast": True} if n % 3 else {}, {}, id="one that may be left out"),
+        pytest.param(lambda n: {"fast": n % 2 == 0}, {"fast": False}, id="a truth"),
+    ],
+)
+def test_what_varies_by_itself_does_not_matter(
+    extra: Callable[[int], dict[str, Any]], asked: dict[str, Any]
+) -> None:
+    recorded = [({"user": user, **extra(n)}, f"{user} is told") for n, user in enumerate(users())]
+    assert derived("tell", recorded, {"user": "user_99", **asked}) == "user_99 is told"
+
+
+@pytest.mark.parametrize(
+    ("by", "told"),
+    [("card", "Paid by card: W-77."), ("gift", "Paid by gift: W-77."), ("cash", None)],
+)
+def test_a_text_with_few_values_in_it_is_no_echo(by: str, told: str | None) -> None:
+    recorded = [
+        ({"order": f"W-{n}", "by": by}, f"Paid by {by}: W-{n}.")
+        for n, by in enumerate(["card", "gift", "bank"] * 20)
+    ]
+    assert derived("pay", recorded, {"order": "W-77", "by": by}) == told
+
+
+@pytest.mark.parametrize(("plan", "told"), [("free", "moved as free"), ("gold", None)])
+def test_a_text_with_few_values_of_the_record_in_it_is_no_echo(plan: str, told: str | None) -> None:
+    def one(number: int, name: str, group: str, plan: str) -> Conversation:
+        asked = {"order": f"W-{number}"}
+        record = {**asked, "plan": plan, "left": number}
+        return conversation(
+            name,
+            group,
+            ("get_order", asked, record),
+            ("move_order", asked, {**asked, "told": f"moved as {plan}"}),
+        )
+
+    plans = ("free", "paid")
+    others = [one(1000 + n, f"r{n}", f"g{n}", plans[n % 2]) for n in range(40)]
+    asked = {"order": "W-1500"}
+    own = conversation("own", "mine", ("get_order", asked, {**asked, "plan": plan, "left": 1}))
+    index = index_of(own, *others)
+    shelf = Shelf(index, "own", excluded_groups={"mine"})
+    ladder = Ladder(shelf=shelf, effect_of=effect_of, rules=RuleBook(index, effect_of))
+    answer = ladder.begin().answer("move_order", asked)
+    assert (answer.result.content["told"] if answer.stamp == "derived" else None) == told
+
+
+def test_an_argument_that_was_always_given_has_to_be() -> None:
+    recorded = [({"order": f"W-{n}"}, "done") for n in range(40)]
+    assert derived("archive", recorded, {"order": "W-99"}) == "done"
+    assert derived("archive", recorded, {}) is None
+
+
 def test_what_a_read_shows_after_a_write_does_not_follow_from_the_call_alone() -> None:
     def reading(n: int) -> Conversation:
         asked = {"order": f"W-{1000 + n}"}

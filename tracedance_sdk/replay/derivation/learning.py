@@ -8,17 +8,23 @@ few and then all is what would have been found in all at once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Final
 
 from tracedance_sdk.replay.derivation.cases import Case
-from tracedance_sdk.replay.derivation.rule import LEAST_RIGHT, Rule
+from tracedance_sdk.replay.derivation.rule import LEAST_RIGHT, Rule, Seen
+from tracedance_sdk.replay.derivation.seen_arguments import LEAST_VALUES, SeenArguments
 from tracedance_sdk.replay.derivation.synthesis import Example, fits, synthesise
 from tracedance_sdk.replay.derivation.terms import (
     Constant,
+    Field,
     NotApplicable,
     Scope,
     Term,
+    field_of,
+    fields_read,
+    slots_of,
 )
 from tracedance_sdk.trace import UNKNOWN, Json, canonical_json, same_json
 
@@ -26,7 +32,8 @@ _GROUPS_AT_FIRST: Final = 24
 _MOST_ADDED: Final = 200
 
 
-_Said = tuple[str, frozenset[str], tuple[tuple[str, bytes], ...]]
+_Slots = tuple[tuple[Field, frozenset[bytes]], ...]
+_Said = tuple[str, frozenset[str], Seen, _Slots]
 
 
 class Learner:
@@ -49,11 +56,7 @@ class Learner:
         self._styles = Counter(cases[number].answer.style for number in self._examples)
         self._fields = Counter(key for n in self._examples for key in self._record_keys(n))
         self._answers = Counter(map(self._spelled, self._examples)) if not by else Counter()
-        self._arguments: dict[str, Counter[bytes]] = {}
-        for number in self._examples:
-            given = cases[number].arguments
-            for name, value in given.items() if isinstance(given, dict) else ():
-                self._arguments.setdefault(name, Counter())[canonical_json(value)] += 1
+        self._seen = SeenArguments({number: cases[number] for number in self._examples})
         self._found: dict[tuple[int, ...], Term | None] = {}
         self._misfits: dict[str, list[int]] = {}
         self._verdicts: dict[_Said, dict[int, bool | None]] = {}
@@ -77,35 +80,42 @@ class Learner:
             without = Counter(key for n in gone for key in self._record_keys(n))
             fields = frozenset(k for k, n in self._fields.items() if n - without[k] == n_left)
         style = max(styles, key=styles.__getitem__)
-        names, fixed = self._known_arguments(gone, n_left)
-        return Rule(self._tool, self._by, fields, term, style, names, fixed)
+        seen = self._seen.without(gone)
+        unread = sorted(seen.names - self._read(term))
+        if unread and self._seen.goes_along(unread, out) is not None:
+            return None
+        slots = tuple(self._few(dict.fromkeys(slots_of(term)), out))
+        return Rule(self._tool, self._by, fields, term, style, seen, slots)
 
     def is_right(self, rule: Rule, number: int) -> bool | None:
         """Whether a rule gives a case's answer; None where it does not fit the call."""
-        known = self._verdicts.setdefault((repr(rule.term), rule.fields, rule.fixed), {})
+        mark = repr(rule.term), rule.fields, rule.seen, rule.slots
+        known = self._verdicts.setdefault(mark, {})
         if number not in known:
             known[number] = _is_right(rule, self._cases[number])
         return known[number]
 
-    def _known_arguments(
-        self, gone: list[int], n_left: int
-    ) -> tuple[frozenset[str], tuple[tuple[str, bytes], ...]]:
-        """Return the names of arguments that were seen, and those that always had one value."""
-        fixed: list[tuple[str, bytes]] = []
-        for name, values in self._arguments.items():
-            # So many values cannot all be among the few cases that are left out.
-            if len(values) > len(gone) + 1:
-                continue
-            without = Counter(
-                canonical_json(given[name])
-                for number in gone
-                if isinstance(given := self._cases[number].arguments, dict) and name in given
-            )
-            left = [(spelled, n - without[spelled]) for spelled, n in values.items()]
-            left = [(spelled, n) for spelled, n in left if n > 0]
-            if len(left) == 1 and left[0][1] == n_left:
-                fixed.append((name, left[0][0]))
-        return frozenset(self._arguments), tuple(sorted(fixed))
+    def _read(self, term: Term) -> set[str]:
+        """Return the names of the arguments that an answer depends on."""
+        found = {self._by}
+        for field in fields_read(term):
+            if field.root == "arguments":
+                # A field without a path is all arguments at once.
+                found.update(field.path[:1] or self._seen.names)
+        return found
+
+    def _few(
+        self, slots: Iterable[Field], out: frozenset[int]
+    ) -> Iterator[tuple[Field, frozenset[bytes]]]:
+        """Yield the fields inside texts that had few values: no proof that they are echoes."""
+        for field in slots:
+            values: set[bytes] = set()
+            for number, example in self._examples.items():
+                if number not in out and len(values) < LEAST_VALUES:
+                    with suppress(NotApplicable):
+                        values.add(canonical_json(field_of(field, example.scope)))
+            if len(values) < LEAST_VALUES:
+                yield field, frozenset(values)
 
     def _term(self, out: frozenset[int]) -> Term | None:
         looked_at = self._first_looked_at(out)

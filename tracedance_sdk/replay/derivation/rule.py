@@ -5,11 +5,45 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from tracedance_sdk.replay.derivation.parsed import Style
-from tracedance_sdk.replay.derivation.terms import NotApplicable, Scope, Term, evaluate
+from tracedance_sdk.replay.derivation.terms import (
+    Field,
+    NotApplicable,
+    Scope,
+    Term,
+    evaluate,
+    field_of,
+)
 from tracedance_sdk.trace import UNKNOWN, Json, canonical_json
 
 LEAST_USES: Final = 20
 LEAST_RIGHT: Final = 0.99
+
+
+class Seen(NamedTuple):
+    """What recorded calls showed of the arguments of a tool.
+
+    Attributes:
+        names: Arguments that they had; nothing is said of others.
+        always: Those that all of them had.
+        few: Those that had few values, with the canonical JSON of these: nobody knows what another
+            value would do.
+    """
+
+    names: frozenset[str] = frozenset()
+    always: frozenset[str] = frozenset()
+    few: tuple[tuple[str, frozenset[bytes]], ...] = ()
+
+    def check(self, arguments: dict[str, Json]) -> None:
+        """Check that a call is like those that were recorded.
+
+        Raises:
+            NotApplicable: It is not.
+        """
+        if not self.always <= arguments.keys() <= self.names:
+            raise NotApplicable("other arguments than recorded calls had")
+        for name, values in self.few:
+            if name in arguments and canonical_json(arguments[name]) not in values:
+                raise NotApplicable(f"{name} had other values in all recorded calls")
 
 
 class Rule(NamedTuple):
@@ -21,9 +55,9 @@ class Rule(NamedTuple):
         fields: That the record must have.
         term: The answer.
         style: How it is written.
-        names: Of the arguments that recorded calls had; the rule says nothing of others.
-        fixed: Arguments that always had one value, with its canonical JSON: nobody knows what
-            another value would do.
+        seen: What was seen of arguments; the rule says nothing of calls with others.
+        slots: Values that stand in texts and that few were seen of, with the canonical JSON of
+            these.
     """
 
     tool: str
@@ -31,8 +65,8 @@ class Rule(NamedTuple):
     fields: frozenset[str]
     term: Term
     style: Style
-    names: frozenset[str] = frozenset()
-    fixed: tuple[tuple[str, bytes], ...] = ()
+    seen: Seen = Seen()
+    slots: tuple[tuple[Field, frozenset[bytes]], ...] = ()
 
     def __str__(self) -> str:
         record = f" (record: of {self.by})" if self.by else ""
@@ -49,12 +83,12 @@ class Rule(NamedTuple):
     def value(self, arguments: Json, record: Json = UNKNOWN) -> Json:
         """Return the answer as a value; see `answer`."""
         if isinstance(arguments, dict):
-            if not arguments.keys() <= self.names:
-                raise NotApplicable("an argument that no recorded call had")
-            for name, spelled in self.fixed:
-                if name not in arguments or canonical_json(arguments[name]) != spelled:
-                    raise NotApplicable(f"{name} had one value in all recorded calls")
-        return evaluate(self.term, Scope(arguments, record))
+            self.seen.check(arguments)
+        scope = Scope(arguments, record)
+        for field, values in self.slots:
+            if canonical_json(field_of(field, scope)) not in values:
+                raise NotApplicable(f"{field} had other values in all recorded calls")
+        return evaluate(self.term, scope)
 
 
 class Proof(NamedTuple):

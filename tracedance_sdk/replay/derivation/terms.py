@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal, NamedTuple
 
 from tracedance_sdk.trace import UNKNOWN, Json
@@ -161,6 +162,43 @@ def evaluate(term: Term, scope: Scope) -> Json:
         case Each():
             items = _list(field_of(term.of, scope))
             return [evaluate(term.item, scope._replace(item=item)) for item in items]
+
+
+def fields_read(term: Term) -> Iterator[Field]:
+    """Yield the fields that a term reads; those of a list's items are its list's."""
+    return (item for item in _within(term) if isinstance(item, Field))
+
+
+def slots_of(term: Term) -> Iterator[Field]:
+    """Yield the fields that stand inside texts, but for those of a list's items."""
+    for item in _within(term):
+        for part in item.parts if isinstance(item, Filled) else ():
+            if isinstance(part, Field) and part.root != "item":
+                yield part
+
+
+def _within(term: Term) -> Iterator[Term]:
+    """Yield a term and all terms in it."""
+    yield term
+    inner: Iterable[Term] = ()
+    match term:
+        case Negated():
+            inner = (term.of,)
+        case Sum():
+            inner = term.left, term.right
+        case Filled():
+            inner = (part for part in term.parts if not isinstance(part, str))
+        case Changed():
+            base = () if term.base is None else (term.base,)
+            inner = (*base, *(item for _, item in term.fields))
+        case Listed():
+            inner = term.items
+        case Joined():
+            inner = term.first, term.second
+        case Each():
+            inner = term.of, term.item
+    for item in inner:
+        yield from _within(item)
 
 
 def field_of(field: Field, scope: Scope) -> Json:

@@ -1,0 +1,110 @@
+"""Which arguments recorded calls had, and how far they were varied: a rule says no more.
+
+What was never tried otherwise is not known. An argument that always had one of few values may be
+given one of these; one that was always there has to be; one that only ever went along with another
+(the zip code of a customer) may have been what the tool checked, so that a rule which does not look
+at it says nothing at all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+from tracedance_sdk.replay.derivation.cases import Case
+from tracedance_sdk.replay.derivation.rule import Seen
+from tracedance_sdk.trace import Json, canonical_json
+
+LEAST_VALUES: Final = 10
+"""An argument that had fewer values may be given one of these only."""
+
+_LEAST_WORDS: Final = 3
+
+
+class SeenArguments:
+    """The arguments of some calls.
+
+    Args:
+        cases: The calls, by number.
+    """
+
+    def __init__(self, cases: Mapping[int, Case]) -> None:
+        self._spelled = {number: _spelled(case.arguments) for number, case in cases.items()}
+        self._values: dict[str, Counter[bytes]] = {}
+        for given in self._spelled.values():
+            for name, value in given.items():
+                self._values.setdefault(name, Counter())[value] += 1
+        self._prose = {name for name in self._values if _is_prose(name, cases.values())}
+
+    @property
+    def names(self) -> list[str]:
+        """Of all arguments."""
+        return list(self._values)
+
+    def without(self, gone: Collection[int]) -> Seen:
+        """Return what was seen of arguments in all calls but some.
+
+        Args:
+            gone: Their numbers; all among those of the calls.
+        """
+        n_left = len(self._spelled) - len(gone)
+        names: set[str] = set()
+        always: set[str] = set()
+        few: list[tuple[str, frozenset[bytes]]] = []
+        for name, values in self._values.items():
+            without = Counter(v for n in gone if (v := self._spelled[n].get(name)) is not None)
+            n_with = values.total() - without.total()
+            if not n_with:
+                continue
+            names.add(name)
+            if n_with == n_left:
+                always.add(name)
+            # So many values cannot all be among the few calls that are left out.
+            if len(values) < LEAST_VALUES + len(without):
+                left = frozenset(value for value, n in values.items() if n > without[value])
+                if len(left) < LEAST_VALUES:
+                    few.append((name, left))
+        return Seen(frozenset(names), frozenset(always), tuple(sorted(few)))
+
+    def goes_along(self, unread: Iterable[str], gone: Collection[int]) -> str | None:
+        """Return the first of some arguments that only ever went along with another one.
+
+        Free text goes along with nothing: it is different every time.
+
+        Args:
+            unread: Names of arguments.
+            gone: Numbers of calls that are not looked at.
+        """
+        tokens = [name for name in self._values if name not in self._prose]
+        for name in unread:
+            others = [other for other in tokens if other != name]
+            if name in tokens and any(self._follows(name, other, gone) for other in others):
+                return name
+        return None
+
+    def _follows(self, name: str, other: str, gone: Collection[int]) -> bool:
+        """Whether one value of another argument always came with one and the same of this one."""
+        found: dict[bytes, bytes] = {}
+        for number, given in self._spelled.items():
+            if number in gone or name not in given or other not in given:
+                continue
+            value = given[name]
+            if found.setdefault(given[other], value) != value:
+                return False
+        # A reason for cancelling follows from the order, too, but few of them serve for all.
+        return len(found) > 1 and 2 * len(set(found.values())) > len(found)
+
+
+def _spelled(arguments: Json) -> dict[str, bytes]:
+    if not isinstance(arguments, dict):
+        return {}
+    return {name: canonical_json(value) for name, value in arguments.items()}
+
+
+def _is_prose(name: str, cases: Iterable[Case]) -> bool:
+    """Whether most values of an argument are sentences."""
+    given = (case.arguments for case in cases if isinstance(case.arguments, dict))
+    values = [arguments[name] for arguments in given if name in arguments]
+    prose = [v for v in values if isinstance(v, str) and len(v.split()) >= _LEAST_WORDS]
+    return 2 * len(prose) > len(values)
