@@ -56,6 +56,12 @@ def behavior_named(name: str) -> Behavior:
     raise InvalidOption(f"no behaviour {shown(name)}; there are {ids}, and files (.yaml, .json)")
 
 
+def is_packaged(behavior: Behavior) -> bool:
+    """Whether a behaviour is the catalogue's own, word for word in all that is run of it."""
+    own = packaged_behaviors().get(behavior.id)
+    return own is not None and own.sha256 == behavior.sha256
+
+
 def predicate_named(name: str) -> Predicate:
     """Return a second stage by its name.
 

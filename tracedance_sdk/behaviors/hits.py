@@ -54,6 +54,25 @@ class Hit(NamedTuple):
     note: str = ""
 
 
+def named_hit(candidate: Candidate, frame: str) -> Hit | None:
+    """Return the occurrence at a place that a prefilter named, for anchors without a second stage.
+
+    Args:
+        candidate: The place.
+        frame: Of the behaviour: after a ``failure`` the source turn is the agent's next one.
+
+    Returns:
+        None when there is no turn of the agent's there.
+    """
+    run, turn = candidate.run, candidate.turn
+    if not 0 <= turn < len(run.turns):
+        return None
+    source = run.next_agent_turn(turn) if frame == "failure" else run.turns[turn]
+    if source is None or not source.is_agent:
+        return None
+    return Hit(source.index, (Evidence(turn, candidate.call),))
+
+
 class Predicate(Protocol):
     """The second stage of an anchor: whether a candidate is an occurrence.
 

@@ -11,6 +11,7 @@ from tracedance_sdk._lazy import lazy_face
 
 if TYPE_CHECKING:
     from tracedance_sdk.store.adding import AddSummary
+    from tracedance_sdk.store.allowed_sql import views_asked
     from tracedance_sdk.store.columns import Column
     from tracedance_sdk.store.compaction import CompactSummary
     from tracedance_sdk.store.facts import StoredDocument
@@ -73,12 +74,14 @@ __all__ = [
     "manifest_number",
     "rank_of",
     "rows_of_trace",
+    "views_asked",
 ]
 
 __getattr__, __dir__ = lazy_face(
     __name__,
     {
         "adding": ("AddSummary",),
+        "allowed_sql": ("views_asked",),
         "columns": ("Column",),
         "compaction": ("CompactSummary",),
         "facts": ("StoredDocument",),

@@ -134,6 +134,10 @@ class PartitionReader:
             grouped.setdefault(row[0], []).append(dict(zip(columns, row, strict=True)))
         return grouped
 
+    def interrupt(self) -> None:
+        """Stop the query that runs, from another thread."""
+        self._connection.interrupt()
+
     def close(self) -> None:
         """Let go of the files."""
         self._connection.close()

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.behaviors.behavior import Behavior
-from tracedance_sdk.behaviors.catalogue import predicate_named
-from tracedance_sdk.behaviors.hits import Candidate, Evidence, Hit, Predicate
+from tracedance_sdk.behaviors.catalogue import is_packaged, predicate_named
+from tracedance_sdk.behaviors.foreign.search import ForeignFound, search_apart
+from tracedance_sdk.behaviors.hits import Candidate, Hit, Predicate, named_hit
 from tracedance_sdk.behaviors.run import Run
 from tracedance_sdk.behaviors.scanning.near_duplicates import signature
 from tracedance_sdk.behaviors.scanning.occurrences import Occurrence, Shown, occurrence_id
@@ -117,7 +118,7 @@ def scan_partition(folder: Path, key: PartitionKey, wanted: Sequence[Wanted]) ->
         StoreError: The partition is damaged, or not the one that was meant.
     """
     with PartitionReader(folder, key) as reader:
-        return _found(reader, wanted)
+        return _found(reader, (folder, key), wanted)
 
 
 def partition_outcome(
@@ -147,7 +148,7 @@ def partition_outcome(
     with PartitionReader(folder, key) as reader:
         among = reader.select(f"SELECT trace_id FROM traces WHERE ({where}\n)")  # noqa: S608 - see above
         ids = {row[0] for row in among}
-        found = _found(reader, wanted, ids=ids, on_hit=note)
+        found = _found(reader, (folder, key), wanted, ids=ids, on_hit=note)
         abouts = _abouts(reader, {trace_id for item in found for trace_id in item.hits})
         sessions: dict[str, dict[str, int]] = {name: {} for name in DIMENSIONS}
         for name, value, number in reader.select(_SESSIONS.format(where=where)):
@@ -173,10 +174,45 @@ def partition_outcome(
 
 def _found(
     reader: PartitionReader,
+    place: tuple[Path, PartitionKey],
     wanted: Sequence[Wanted],
     *,
     ids: set[str] | None = None,
     on_hit: _OnHit | None = None,
+) -> list[Found]:
+    """Look for the catalogue's behaviours here, for each foreign one in a process of its own."""
+    own = [item for item in wanted if is_packaged(item.behavior)]
+    found = {item.behavior: item for item in _found_here(reader, own, ids=ids, on_hit=on_hit)}
+    for item in wanted:
+        if item.behavior.id not in found:
+            apart = search_apart(*place, item.behavior, item.parameters)
+            found[item.behavior.id] = _of_foreign(item.behavior.id, apart, ids)
+            if on_hit is not None:
+                _tell_of_foreign(reader, item.behavior, found[item.behavior.id], on_hit)
+    return [found[item.behavior.id] for item in wanted]
+
+
+def _of_foreign(name: str, apart: ForeignFound, ids: set[str] | None) -> Found:
+    places = [place for place in apart.places if ids is None or place[0] in ids]
+    hits = {key: hits for key, hits in apart.hits.items() if ids is None or key in ids}
+    return Found(name, len(places), len({place[0] for place in places}), hits, apart.errors)
+
+
+def _tell_of_foreign(
+    reader: PartitionReader, behavior: Behavior, found: Found, on_hit: _OnHit
+) -> None:
+    for rows in reader.rows(found.hits):
+        run = Run(rows)
+        for hit in found.hits[run.trace_id]:
+            on_hit(run, behavior, hit)
+
+
+def _found_here(
+    reader: PartitionReader,
+    wanted: Sequence[Wanted],
+    *,
+    ids: set[str] | None,
+    on_hit: _OnHit | None,
 ) -> list[Found]:
     places = [_places(reader, item.behavior, ids) for item in wanted]
     found = [
@@ -211,11 +247,9 @@ def _places(
 
 def _stage(behavior: Behavior) -> Predicate:
     name = behavior.anchor.predicate
-    return _as_named if name is None else predicate_named(name)
-
-
-def _as_named(candidate: Candidate) -> Hit:
-    return Hit(candidate.turn, (Evidence(candidate.turn, candidate.call),))
+    if name is not None:
+        return predicate_named(name)
+    return lambda candidate: named_hit(candidate, behavior.frame)
 
 
 def _look(candidate: Candidate, stage: Predicate, found: Found) -> Hit | None:

@@ -1,0 +1,281 @@
+"""A foreign behaviour is looked for in a partition, in a process that is killed beyond its limits.
+
+The process may take so much memory, write no file, open nothing after it has begun, and use no
+network. A query is interrupted after 2 seconds and its process killed after 3; the same holds for
+a second stage and each run that it looks at.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from tracedance_sdk.behaviors.behavior import Behavior
+from tracedance_sdk.behaviors.foreign.grammar import check_source
+from tracedance_sdk.behaviors.foreign.plain_run import hit_of, plain_run
+from tracedance_sdk.behaviors.foreign.surroundings import compiled
+from tracedance_sdk.behaviors.hits import Candidate, Evidence, Hit, named_hit
+from tracedance_sdk.behaviors.run import Run
+from tracedance_sdk.errors import InvalidQuery, TraceDanceError, shown
+from tracedance_sdk.store import PartitionKey, PartitionReader, views_asked
+from tracedance_sdk.trace import Json, spelled_out
+
+_START_S: Final = 60.0
+_INTERRUPT_S: Final = 2.0
+_KILL_S: Final = 3.0
+_ROOM_BYTES: Final = 1 << 30
+_MOST_PLACES: Final = 1_000_000
+_MOST_ERRORS: Final = 100
+_MOST_STOPPED: Final = 5
+_MOST_BYTES: Final = 256 << 20
+_FORBIDDEN: Final = (
+    "open", "os.", "socket.", "subprocess.", "shutil.", "ctypes.", "urllib.", "http.", "pty.",
+    "code.__new__", "sys._getframe", "gc.",
+)  # fmt: skip
+"""Beginnings of the events that Python tells its audit hooks of and that end in a refusal."""
+
+Place = tuple[str, int, int | None]
+
+
+class ForeignFound(NamedTuple):
+    """What a foreign behaviour comes to in a partition.
+
+    Attributes:
+        places: What its SQL named, in order.
+        hits: By trace id.
+        errors: Why places could not be looked at, one line each.
+    """
+
+    places: list[Place]
+    hits: dict[str, list[Hit]]
+    errors: list[str]
+
+
+def check_foreign(behavior: Behavior) -> None:
+    """See whether a foreign behaviour may be run at all.
+
+    Raises:
+        InvalidSpec: Its source is refused; `problems` lists why.
+        InvalidQuery: Its SQL is not one SELECT over the views.
+    """
+    views_asked(behavior.anchor.sql)
+    if behavior.anchor.code is not None:
+        check_source(behavior.anchor.code, where=f"behaviour {behavior.id}, anchor.code")
+
+
+def search_apart(
+    folder: Path, key: PartitionKey, behavior: Behavior, parameters: Mapping[str, Json]
+) -> ForeignFound:
+    """Look for a foreign behaviour in one partition.
+
+    Args:
+        folder: The store's.
+        key: Of the partition.
+        behavior: Its SQL and its source are checked before anything runs.
+        parameters: Values of its parameters.
+
+    Raises:
+        InvalidQuery: Its SQL is refused, fails, takes too long, or names what is no place.
+        InvalidSpec: Its source is refused.
+        StoreError: The partition is damaged.
+    """
+    check_foreign(behavior)
+    context = get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    arguments = (sender, folder, key, behavior, dict(parameters))
+    process = context.Process(target=_search, args=arguments, daemon=True)
+    try:
+        process.start()
+        sender.close()
+        if not (receiver.poll(_START_S) and _told(receiver) == ["ready", None]):
+            raise InvalidQuery(f"no process for behaviour {behavior.id} came up")
+        return _received(receiver, behavior)
+    except (EOFError, ConnectionResetError) as error:
+        what = "died; a query or a second stage may take 1 GB beyond what it begins with"
+        raise InvalidQuery(f"the process of behaviour {behavior.id} {what}") from error
+    finally:
+        receiver.close()
+        if process.pid is not None:
+            process.kill()
+            process.join()
+
+
+def _told(receiver: Connection) -> Any:
+    """Return one message. They are JSON: what comes out of that process is not to be unpickled."""
+    return orjson.loads(receiver.recv_bytes(_MOST_BYTES))
+
+
+def _tell(sender: Connection, kind: str, value: Any = None) -> None:
+    sender.send_bytes(orjson.dumps(spelled_out([kind, value])))
+
+
+def _received(receiver: Connection, behavior: Behavior) -> ForeignFound:
+    found = ForeignFound([], {}, [])
+    doing = "the query"
+    while receiver.poll(_KILL_S):
+        kind, value = _told(receiver)
+        if kind == "places":
+            found.places.extend((name, turn, call) for name, turn, call in value)
+        elif kind == "looking":
+            doing = f"the second stage, at trace {value}"
+        elif kind == "hit":
+            trace_id, turn, evidence, note = value
+            hits = found.hits.setdefault(trace_id, [])
+            if all(other.turn != turn for other in hits):
+                hits.append(Hit(turn, tuple(Evidence(*piece) for piece in evidence), note))
+        elif kind == "error":
+            found.errors.append(value)
+        elif kind == "refused":
+            raise InvalidQuery(f"behaviour {behavior.id}: {value}")
+        elif kind == "done":
+            return found
+    raise InvalidQuery(f"behaviour {behavior.id}: {doing} was killed after {_KILL_S:g} s")
+
+
+def _search(
+    sender: Connection, folder: Path, key: PartitionKey, behavior: Behavior, given: dict[str, Json]
+) -> None:
+    """Run in the new process: say what is found piece by piece."""
+    sql, code = behavior.anchor.sql, behavior.anchor.code
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(BrokenPipeError), PartitionReader(folder, key) as reader:
+        stage = None if code is None else compiled(check_source(code))
+        first = reader.select("SELECT trace_id FROM traces LIMIT 1")
+        list(reader.rows(row[0] for row in first))  # what this loads, it loads before the walls
+        _limit()
+        _tell(sender, "ready")
+        try:
+            places = _places(reader, sql)
+        except (TraceDanceError, MemoryError) as error:
+            _tell(sender, "refused", str(error) or "the query takes more memory than it may")
+            return
+        _tell(sender, "places", places)
+        _second_stage(_Job(sender, behavior.frame, stage, given), reader, places)
+        _tell(sender, "done")
+
+
+def _places(reader: PartitionReader, sql: str) -> list[Place]:
+    timer = threading.Timer(_INTERRUPT_S, reader.interrupt)
+    timer.daemon = True
+    timer.start()
+    began = time.monotonic()
+    try:
+        rows = reader.select(sql)
+    except TraceDanceError as error:
+        if time.monotonic() - began >= _INTERRUPT_S:
+            raise InvalidQuery(f"the query was interrupted after {_INTERRUPT_S:g} s") from error
+        raise
+    finally:
+        timer.cancel()
+    if len(rows) > _MOST_PLACES:
+        raise InvalidQuery(f"the query names more than {_MOST_PLACES:,} places")
+    return sorted({_place(row) for row in rows}, key=_order)
+
+
+def _order(place: Place) -> tuple[str, int, int]:
+    return place[0], place[1], -1 if place[2] is None else place[2]
+
+
+def _place(row: tuple[Any, ...]) -> Place:
+    if len(row) not in (2, 3):
+        raise InvalidQuery(f"columns trace_id, turn and maybe call are needed, not {len(row)}")
+    trace_id, turn, call = (*row, None)[:3]
+    if not isinstance(trace_id, str) or type(turn) is not int or not _may_be_call(call):
+        raise InvalidQuery(f"columns trace_id, turn and maybe call are needed, not {shown(row)}")
+    return trace_id, turn, call
+
+
+class _Job(NamedTuple):
+    sender: Connection
+    frame: str
+    stage: Callable[[Any, Any, Any], Any] | None
+    parameters: dict[str, Json]
+
+
+def _may_be_call(value: Any) -> bool:
+    return value is None or type(value) is int
+
+
+def _second_stage(job: _Job, reader: PartitionReader, places: list[Place]) -> None:
+    by_trace: dict[str, list[tuple[int, int | None]]] = {}
+    for trace_id, turn, call in places:
+        by_trace.setdefault(trace_id, []).append((turn, call))
+    n_errors = n_stopped = 0
+    for rows in reader.rows(by_trace):
+        _tell(job.sender, "looking", rows.trace_id)
+        run = Run(rows)
+        plain = None if job.stage is None else plain_run(run)
+        for place in by_trace[rows.trace_id]:
+            try:
+                hit = _looked_at(job, run, plain, place)
+            except (Exception, _TooLongError) as error:  # noqa: BLE001 - foreign source may raise any
+                n_errors += 1
+                n_stopped += isinstance(error, _TooLongError)
+                what = f"{type(error).__name__.lstrip('_')}: {shown(str(error))}"
+                if n_errors <= _MOST_ERRORS:
+                    _tell(job.sender, "error", f"trace {rows.trace_id}, turn {place[0]}: {what}")
+                if n_stopped >= _MOST_STOPPED:
+                    _tell(
+                        job.sender, "refused", f"its source was stopped {n_stopped} times: {what}"
+                    )
+                    return
+                continue
+            if hit is not None:
+                pieces = [list(piece) for piece in hit.evidence]
+                _tell(job.sender, "hit", [rows.trace_id, hit.turn, pieces, hit.note])
+
+
+def _looked_at(job: _Job, run: Run, plain: Any, place: tuple[int, int | None]) -> Hit | None:
+    if job.stage is None:
+        return named_hit(Candidate(run, *place, job.parameters), job.frame)
+    return hit_of(_asked(job.stage, plain, place, job.parameters), run)
+
+
+class _TooLongError(BaseException):
+    """A second stage took longer than it may with one run."""
+
+
+def _asked(
+    stage: Callable[[Any, Any, Any], Any],
+    run: Any,
+    place: tuple[int, int | None],
+    parameters: dict[str, Json],
+) -> Any:
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise _TooLongError(f"more than {_INTERRUPT_S:g} s for one place")
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, _INTERRUPT_S)
+    try:
+        return stage(run, {"turn": place[0], "call": place[1]}, dict(parameters))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _limit() -> None:
+    """Put up the walls of this process: memory, files, and what Python itself may be asked for."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        room = pages * resource.getpagesize() + _ROOM_BYTES
+        resource.setrlimit(resource.RLIMIT_AS, (room, room))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    sys.addaudithook(_refuse)
+
+
+def _refuse(event: str, _arguments: tuple[Any, ...]) -> None:
+    if event.startswith(_FORBIDDEN):
+        raise PermissionError(f"{event} is not allowed in an anchor")
