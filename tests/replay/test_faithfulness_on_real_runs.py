@@ -415,12 +415,13 @@ def test_coverage_where_the_siblings_are_other_agents(add_row: AddRow) -> None:
     book = RuleBook(index, lambda name: effects.get(name, "unknown"))
     bed = Bed(index, effects, {}, book)
     by_tool: dict[str, Counter[str]] = defaultdict(Counter)
-    clean, n_pairs = 0, 0
+    clean, n_pairs, n_wrong = 0, 0, 0
     for test, agent in pairs_of(conversations):
         stamps: Counter[str] = Counter()
-        for tool, stamp in coverage(bed, test, agent):
+        for tool, stamp, is_right in coverage(bed, test, agent):
             by_tool[tool][stamp] += 1
             stamps[stamp] += 1
+            n_wrong += stamp == "derived" and not is_right
         n_pairs += 1
         clean += not stamps["failed"]
     total: Counter[str] = sum(by_tool.values(), Counter())
@@ -433,7 +434,30 @@ def test_coverage_where_the_siblings_are_other_agents(add_row: AddRow) -> None:
         )
     add_row("coverage: pairs", pairs=n_pairs, clean=clean)
     assert sum(total.values()) == sum(len(agent.recordings) for _, agent in pairs_of(conversations))
-    assert total["same"] > total["failed"] > 0
+    assert total == {"same": 698, "other": 1280, "pure": 26, "derived": 88, "failed": 679}
+    assert (clean, n_wrong) == (174, 0)
+    assert {tool: stamps["failed"] for tool, stamps in by_tool.items() if stamps["failed"]} == {
+        "search_direct_flight": 244,
+        "search_onestop_flight": 170,
+        "get_flight_status": 123,
+        "book_reservation": 44,
+        "cancel_reservation": 35,
+        "update_reservation_flights": 29,
+        "send_certificate": 10,
+        "get_reservation_details": 9,
+        "update_reservation_baggages": 8,
+        "get_user_details": 4,
+        "list_all_airports": 3,
+    }
+    assert by_tool["transfer_to_human_agents"] == {"derived": 88}
+    # The rule is found and never wrong, but 20 calls cannot be left out of 20 that there are.
+    (cancelling,) = book.tried("cancel_reservation")
+    assert str(cancelling.proof) == "right 14 of 14 times in 11 groups left out"
+    assert not book.rules("cancel_reservation")
+    cancelled = {
+        r.key for c in conversations for r in c.recordings if r.name == cancelling.rule.tool
+    }
+    assert len(cancelled) == 20
 
 
 def pairs_of(conversations: list[Conversation]) -> Iterator[tuple[Conversation, Conversation]]:
@@ -444,8 +468,8 @@ def pairs_of(conversations: list[Conversation]) -> Iterator[tuple[Conversation, 
         yield from permutations(members, 2)
 
 
-def coverage(bed: Bed, test: Conversation, agent: Conversation) -> Iterator[tuple[str, str]]:
-    """Yield each call's tool and where its answer came from."""
+def coverage(bed: Bed, test: Conversation, agent: Conversation) -> Iterator[tuple[str, str, bool]]:
+    """Yield each call's tool, where its answer came from, and whether the agent was told it."""
     groups, ids = frozenset({test.group}), frozenset({agent.id})
     ladder = Ladder(
         shelf=Shelf(bed.recorded, test.id, excluded_groups=groups, excluded_ids=ids),
@@ -461,4 +485,4 @@ def coverage(bed: Bed, test: Conversation, agent: Conversation) -> Iterator[tupl
         if answer.stamp == "other":
             assert answer.origin is not None
             assert ladder.shelf.conversation(answer.origin.conversation).group not in groups
-        yield recording.name, answer.stamp
+        yield recording.name, answer.stamp, answer.result.content == recording.result.content
