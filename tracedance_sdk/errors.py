@@ -16,6 +16,7 @@ Each leaf is also the nearest builtin exception, so ``except ValueError`` keeps 
     ├── UnreadableFile       (OSError)       a file that is missing, a folder, or not permitted
     ├── JournalError         (OSError)       a journal that cannot be written or read
     ├── StoreError           (OSError)       a store of traces that cannot be written or read
+    ├── BenchmarkRejected    (ValueError)    a benchmark that cannot be built as it was asked for
     ├── InvalidQuery         (ValueError)    SQL that is refused, or that DuckDB refuses
     ├── UnknownTask          (KeyError)      no specification under this task id
     ├── ForbiddenRecording   (PermissionError)  a recording that a rebuilt test may not read
@@ -48,7 +49,10 @@ class Problem(NamedTuple):
 
 def shown(value: object, limit: int = 60) -> str:
     """Return a value's `repr` on one line for a message, cut to `limit` characters."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - such as an int of more digits than Python writes
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
@@ -127,6 +131,23 @@ class JournalError(TraceDanceError, OSError):
 
 class StoreError(TraceDanceError, OSError):
     """A store of traces that cannot be opened, read or written."""
+
+
+class BenchmarkRejected(TraceDanceError, ValueError):
+    """A benchmark that cannot be built as it was asked for; nothing was written.
+
+    Attributes:
+        reason: One of a fixed list, such as ``too_few_instances``.
+        found: What there is instead, in one line.
+        nearest: The nearest request that could be met, in one line; empty when there is none.
+    """
+
+    def __init__(self, found: str, *, reason: str, nearest: str = "") -> None:
+        tail = f"; {nearest}" if nearest else ""
+        super().__init__(f"rejected, {reason}: {found}{tail}")
+        self.reason = reason
+        self.found = found
+        self.nearest = nearest
 
 
 class InvalidQuery(TraceDanceError, ValueError):

@@ -382,7 +382,7 @@ def test_only_the_latest_runs_stay(shop: pytest.Pytester) -> None:
     ("arguments", "ini", "said"),
     [
         (["--tracedance-out=shop.py"], "", "--tracedance-out: '*shop.py' is a file; name"),
-        ([], "tracedance_retention = none", "tracedance_retention = 'none' in the ini file is not"),
+        ([], "tracedance_retention = none", "tracedance_retention = 'none' in the ini file is no"),
         (["--tracedance-keep=some"], "", "invalid choice: 'some'"),
     ],
 )

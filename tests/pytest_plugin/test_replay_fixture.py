@@ -418,15 +418,22 @@ def test_a_marker_names_a_rebuilt_test_and_where_answers_may_come_from(
 @pytest.mark.parametrize(
     ("marker", "told"),
     [
-        ("recrod='all'", "*no setting 'recrod'; did you mean 'record'?*"),
-        ("'a', 'b'", "*give one file at most*"),
-        ("record='never'", "*record='never' is none of none, once*"),
-        ("answers=['best']", "*is no list of same*"),
-        ("allow_hosts='a.test'", "*no list of names of hosts*"),
-        ("'test_wrong.py'", "*test_wrong.py*"),
+        ("recrod='all'", "no setting 'recrod'; did you mean 'record'?"),
+        ("'a', 'b'", "give one file at most"),
+        ("5", "file=5 is no path"),
+        ("file=''", "file='' is no path"),
+        ("record='never'", "record='never' is none of none, once"),
+        ("record=['once']", "record=['once'] is no text"),
+        ("answers=['best']", "is no list of same"),
+        ("answers='same'", "answers='same' is no list of texts"),
+        ("answers=[5]", "answers=[5] is no list of texts"),
+        ("answers=True", "answers=True is no list of texts"),
+        ("allow_hosts='a.test'", "allow_hosts='a.test' is no list of texts"),
+        ("allow_hosts=[1]", "allow_hosts=[1] is no list of texts"),
+        ("redactor='x'", "redactor='x' has no redact()"),
     ],
 )
-def test_a_wrong_marker_is_an_error_in_one_line(
+def test_a_wrong_marker_is_one_line_when_tests_are_collected(
     shop: pytest.Pytester, marker: str, told: str
 ) -> None:
     shop.makepyfile(
@@ -440,7 +447,25 @@ def test_a_wrong_marker_is_an_error_in_one_line(
     )
     result = shop.runpytest()
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([f"E  {told}"])
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    (line,) = [line for line in result.outlines if line.startswith("@pytest.mark")]
+    assert "on 'test_wrong.py::test_it': " in line
+    assert told in line
+
+
+def test_a_file_of_recordings_that_is_none_is_an_error_of_its_test(shop: pytest.Pytester) -> None:
+    shop.makepyfile(
+        test_wrong="""
+        import pytest
+
+        @pytest.mark.tracedance_replay("test_wrong.py")
+        def test_it():
+            pass
+        """
+    )
+    result = shop.runpytest()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["E  *test_wrong.py*"])
 
 
 def test_a_marker_may_set_the_mode_and_the_command_line_goes_first(shop: pytest.Pytester) -> None:

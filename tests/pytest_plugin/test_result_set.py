@@ -224,3 +224,9 @@ def test_a_run_in_which_no_test_ran_makes_no_folder(project: pytest.Pytester) ->
     project.makepyfile(test_eight=EIGHT)
     project.runpytest("--tracedance-out=out", "--collect-only")
     assert not (project.path / "out").exists()
+
+
+def test_a_folder_that_is_not_there_is_not_said_to_stay(project: pytest.Pytester) -> None:
+    result = project.runpytest("--tracedance-out=res", "-k", "no_such_test")
+    assert "no test ran: res is not written" in result.outlines
+    assert not (project.path / "res").exists()

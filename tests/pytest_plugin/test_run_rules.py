@@ -36,6 +36,23 @@ def test_the_runs_that_have_to_pass_are_counted_from_the_rate_as_written(
         ("run=3", "'run' is no setting of runs and none of TraceRecorder's; did you mean 'runs'?"),
         ("runs=3, task='refund'", "'task' is no setting of runs and none of TraceRecorder's"),
         ("'refund'", "takes keyword arguments only, got ('refund',)"),
+        ("runs=10**5000", "runs=<int> is no whole number"),
+        ("runs=[3]", "runs=[3] is no whole number"),
+        ("runs=3, min_pass_rate=True", "min_pass_rate=True is no number"),
+        ("runs=3, min_pass_rate=10**400", "... is no number above 0 and up to 1"),
+        ("runs=9, min_pass_rate=0.5, confidence='high'", "confidence='high' is no number"),
+        ("runs=9, min_pass_rate=0.5, confidence=True", "confidence=True is no number"),
+        ("metadata='text'", "metadata='text' is no mapping of names to values"),
+        ("task_id=['x']", "task_id=['x'] is no text"),
+        ("task_id=''", "task_id='' is empty"),
+        ("group=7", "group=7 is no text"),
+        ("agent=5", "agent=5 is neither a name nor an Agent"),
+        ("tools=3", "tools=3 is no list of tool definitions"),
+        ("journal=5", "journal=5 is no folder's path"),
+        ("state=3", "no state can be taken from 3"),
+        ("content='some'", "content='some' is neither 'on' nor 'off'"),
+        ("runs=2, metadata=3", "metadata=3 is no mapping"),
+        ("task_id=['\\x1b[31m\\n']", "task_id=['\\x1b[31m\\n'] is no text"),
     ],
 )
 def test_a_marker_that_cannot_be_used_is_one_error_of_collection(
@@ -59,6 +76,32 @@ def test_a_marker_that_cannot_be_used_is_one_error_of_collection(
     (line,) = [line for line in result.outlines if line.startswith("@pytest.mark.tracedance")]
     assert "test_wrong.py::test_agent" in line
     assert said in line
+
+
+def test_what_fixtures_make_is_checked_when_it_is_there(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        TOOL = {"name": "look", "parameters": {"type": "object"}}
+
+        @pytest.fixture(autouse=True)
+        def made(tmp_path, monkeypatch):
+            monkeypatch.chdir(tmp_path)
+            (tmp_path / "box").mkdir()
+
+        @pytest.mark.tracedance(state="box", tools=iter([TOOL]), metadata={"a": 1})
+        def test_agent(tracedance_recorder):
+            with tracedance_recorder() as recorder:
+                pass
+            assert [tool.name for tool in recorder.trace.tools] == ["look"]
+
+        def test_call(tracedance_recorder):
+            with pytest.raises(ValueError, match="metadata='text' is no mapping"):
+                tracedance_recorder(metadata="text")
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=2)
 
 
 def test_a_worker_of_xdist_tells_it_too(pytester: pytest.Pytester) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -87,7 +87,9 @@ class Attempt:
 
         merged = recorder_settings(self._item)
         merged.update(settings)
-        merged["metadata"] = {"pytest.nodeid": self.node_id, **(merged.get("metadata") or {})}
+        metadata = merged.get("metadata")
+        if metadata is None or isinstance(metadata, Mapping):  # else the recorder refuses it
+            merged["metadata"] = {"pytest.nodeid": self.node_id, **(metadata or {})}
         recorder = TraceRecorder(**merged)
         self._recorders.append(recorder)
         return recorder

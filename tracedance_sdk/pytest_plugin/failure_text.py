@@ -52,7 +52,7 @@ def failure_text(
 def _verdict_line(report: Report, failing: Collection[Grade]) -> str:
     task = "" if report.task_id is None else f" of task {report.task_id!r}"
     if not failing:
-        return f"verdict {report.verdict.value}{task}: {'; '.join(report.notes)}"
+        return f"verdict {report.verdict.value}{task}: {in_one_line('; '.join(report.notes))}"
     verb = "does" if len(failing) == 1 else "do"
     total = len(report.grades)
     return (

@@ -58,10 +58,12 @@ class KeptTraces:
 
     def shown(self, path: Path) -> str:
         """Return a path as messages name it."""
+        from tracedance_sdk.report import in_one_line
+
         try:
-            return str(path.relative_to(self._started_in))
+            return in_one_line(str(path.relative_to(self._started_in)))
         except ValueError:
-            return str(path)
+            return in_one_line(str(path))
 
     def keep(self, trace: Trace, *, node_id: str) -> Path:
         """Write one trace and return its file.

@@ -11,6 +11,7 @@ import pytest
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.pytest_plugin.attempts import ATTEMPT
 from tracedance_sdk.pytest_plugin.cost_ledger import CostLedger
+from tracedance_sdk.pytest_plugin.replay_rules import REPLAY_MARKER, check_replay_marker
 from tracedance_sdk.pytest_plugin.run_reports import ERROR, mark, marked
 from tracedance_sdk.pytest_plugin.run_rules import (
     RunRule,
@@ -54,7 +55,7 @@ class RepeatHooks:
         problems = [
             problem
             for item in report.result or ()
-            if isinstance(item, pytest.Item) and item.get_closest_marker("tracedance")
+            if isinstance(item, pytest.Item)
             for problem in _problems(item)
         ]
         if problems:
@@ -95,7 +96,7 @@ class RepeatHooks:
             try:
                 check_marker(item)
             except InvalidOption as error:
-                pytest.fail(str(error), pytrace=False)
+                pytest.fail(_shown(error), pytrace=False)
         elif "tracedance_recorder" not in getattr(item, "fixturenames", ()):
             return
         enough = None if self._ledger is None else self._ledger.reached()
@@ -140,14 +141,18 @@ class RepeatHooks:
         reports = terminalreporter.stats.get("inconclusive", [])
         if not reports:
             return
+        from tracedance_sdk.report import in_one_line
+
         terminalreporter.section("INCONCLUSIVE")
         if self._config.option.tbstyle != "no":
             for report in reports:
-                terminalreporter.write_sep("_", report.head_line or report.nodeid, yellow=True)
+                title = in_one_line(report.head_line or report.nodeid)
+                terminalreporter.write_sep("_", title, yellow=True)
                 self._show(terminalreporter, report)
         for report in reports:
             headline = (marked(report) or {})["headline"]
-            terminalreporter.write_line(f"INCONCLUSIVE {report.nodeid} - {headline}")
+            line = in_one_line(f"INCONCLUSIVE {report.nodeid} - {headline}")
+            terminalreporter.write_line(line)
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
@@ -191,10 +196,23 @@ INTERRUPTED: Final = pytest.StashKey[list[str]]()
 
 
 def _problems(item: pytest.Item) -> Iterator[str]:
-    try:
-        rule = check_marker(item)
-        warning = None if rule is None else too_few_runs(rule)
-        if warning is not None:
-            item.warn(TooFewRuns(warning))
-    except (InvalidOption, TooFewRuns) as error:
-        yield str(error)
+    if item.get_closest_marker("tracedance"):
+        try:
+            rule = check_marker(item)
+            warning = None if rule is None else too_few_runs(rule)
+            if warning is not None:
+                item.warn(TooFewRuns(warning))
+        except (InvalidOption, TooFewRuns) as error:
+            yield _shown(error)
+    if item.get_closest_marker(REPLAY_MARKER):
+        try:
+            check_replay_marker(item)
+        except InvalidOption as error:
+            yield _shown(error)
+
+
+def _shown(error: Exception) -> str:
+    """Return a problem as one line for the terminal."""
+    from tracedance_sdk.report import in_one_line
+
+    return in_one_line(str(error))

@@ -48,7 +48,9 @@ class OpenReplay:
         if not missed:
             return None
         self.n_told = len(self.session.missed)
-        return "\n\n".join([*map(str, missed), self.hint])
+        from tracedance_sdk.report import visible
+
+        return visible("\n\n".join([*map(str, missed), self.hint]))
 
 
 REPLAY: Final = pytest.StashKey[OpenReplay]()
@@ -114,6 +116,7 @@ class ReplayHooks:
 def _explain(replay: OpenReplay, error: Exception) -> None:
     """Say beside another failure what was not answered and what was not reached."""
     from tracedance_sdk.errors import UnrecordedCall
+    from tracedance_sdk.report import in_one_line
 
     untold = replay.untold()
     if isinstance(error, UnrecordedCall):
@@ -122,7 +125,7 @@ def _explain(replay: OpenReplay, error: Exception) -> None:
         error.add_note(f"\nnot answered before:\n{untold}")
     block = replay.session.block
     if block is not None and block.refused:
-        error.add_note(f"connections refused: {', '.join(block.refused[:10])}")
+        error.add_note(f"connections refused: {in_one_line(', '.join(block.refused[:10]))}")
 
 
 def _fail(replay: OpenReplay, text: str) -> None:

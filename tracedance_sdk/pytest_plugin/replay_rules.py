@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import os
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.errors import InvalidOption, shown
 
 if TYPE_CHECKING:
     from tracedance_sdk.replay import ReplaySession
@@ -50,6 +52,39 @@ def session_of(request: pytest.FixtureRequest) -> ReplaySession:
         name=item.nodeid,
         **settings,
     )
+
+
+def check_replay_marker(item: pytest.Item) -> None:
+    """Check what a test's markers say of its replay, as far as no file has to be read.
+
+    Raises:
+        InvalidOption: A setting of no known name, or one that cannot be used.
+    """
+    from tracedance_sdk.replay import open_session
+
+    settings = _marked(item)
+    where = f"@pytest.mark.{REPLAY_MARKER} on {item.nodeid!r}"
+    file = settings.pop("file", None)
+    if file is not None and (not isinstance(file, (str, os.PathLike)) or not os.fspath(file)):
+        raise InvalidOption(f"{where}: file={shown(file)} is no path")
+    for name in ("answers", "allow_hosts"):
+        given = settings.get(name, ())
+        if (
+            isinstance(given, str)
+            or not isinstance(given, Collection)
+            or not all(isinstance(each, str) for each in given)
+        ):
+            raise InvalidOption(f"{where}: {name}={shown(given)} is no list of texts")
+    record = settings.get("record", "none")
+    if not isinstance(record, str):
+        raise InvalidOption(f"{where}: record={shown(record)} is no text")
+    if not hasattr(settings.get("redactor"), "redact") and settings.get("redactor") is not None:
+        raise InvalidOption(f"{where}: redactor={shown(settings['redactor'])} has no redact()")
+    try:
+        # A file below another is none, so that nothing is read.
+        open_session(item.path / "recordings.yaml", among=(), **settings)
+    except InvalidOption as error:
+        raise InvalidOption(f"{where}: {error}") from error
 
 
 def hint_of(session: ReplaySession, config: pytest.Config) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -28,6 +29,7 @@ TITLE: Final = "tracedance runs"
 MOST_OUTPUTS: Final = 10
 """Runs whose output is shown, those that did not pass before others."""
 
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _MOST_SHOWN: Final = 40
 _WIDTH: Final = 160
 
@@ -58,7 +60,7 @@ class Run(NamedTuple):
         crash = getattr(self.telling.longrepr, "reprcrash", None)
         text = str(self.telling.longrepr or "") if crash is None else str(crash.message)
         lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
-        line = "; ".join(lines[:2])
+        line = _plain("; ".join(lines[:2]))
         where = "in the setup: " if self.call is None and line else ""
         return where + (line if len(line) <= _WIDTH else f"{line[: _WIDTH - 3]}...")
 
@@ -116,6 +118,25 @@ def reports_of(decision: Decision, runs: Sequence[Run], *, name: str) -> list[py
     return [setup, call]
 
 
+def _plain(text: str) -> str:
+    """Return what a test said without pytest's colours, and safe for a terminal."""
+    from tracedance_sdk.report import visible
+
+    return visible(_COLOUR.sub("", text))
+
+
+def _plain_traceback(traceback: Any) -> Any:
+    """Return a traceback in which an error shown without one, as by `pytest.fail`, is plain."""
+    shown = copy.copy(traceback)
+    shown.reprentries = [
+        dataclasses.replace(entry, lines=[_plain(line) for line in entry.lines])
+        if getattr(entry, "style", "") == "value"
+        else entry
+        for entry in traceback.reprentries
+    ]
+    return shown
+
+
 def _worst(runs: Sequence[Run]) -> Run | None:
     """Return the first run that failed, else the first undecided one."""
     for outcome in ("failed", "undecided"):
@@ -131,12 +152,12 @@ def _text(run: Run | None, headline: str, lines: Sequence[str]) -> Any:
     chain = getattr(longrepr, "chain", None)
     crash: Any = getattr(longrepr, "reprcrash", None)
     if not chain or crash is None:
-        shown = [str(longrepr)] if longrepr else []
+        shown = [_plain(str(longrepr))] if longrepr else []
         return "\n\n".join(filter(None, [headline, *shown, "\n".join(lines[1:])]))
     text: Any = copy.copy(longrepr)
-    text.reprcrash = dataclasses.replace(crash, message=f"{headline}: {crash.message}")
+    text.reprcrash = dataclasses.replace(crash, message=f"{headline}: {_plain(crash.message)}")
     *causes, (traceback, _, description) = chain
-    text.chain = [*causes, (traceback, text.reprcrash, description)]
+    text.chain = [*causes, (_plain_traceback(traceback), text.reprcrash, description)]
     text.sections = [*text.sections, (TITLE, "\n".join(lines), "-")]
     return text
 

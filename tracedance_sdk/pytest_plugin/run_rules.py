@@ -5,12 +5,14 @@ from __future__ import annotations
 import difflib
 import inspect
 import math
+import os
 import sys
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import pytest
 
-from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.errors import InvalidOption, TraceDanceError, shown
 
 MOST_RUNS: Final = 1000
 """Most runs that a marker may ask for."""
@@ -76,7 +78,7 @@ def marker_settings(item: pytest.Item) -> dict[str, Any]:
     for marker in reversed(list(item.iter_markers("tracedance"))):
         if marker.args:
             raise InvalidOption(
-                f"@pytest.mark.tracedance takes keyword arguments only, got {marker.args!r}"
+                f"@pytest.mark.tracedance takes keyword arguments only, got {shown(marker.args)}"
                 f" on {item.nodeid!r}; write them as TraceRecorder's, such as task_id='refund'"
             )
         merged.update(marker.kwargs)
@@ -121,19 +123,37 @@ def check_marker(item: pytest.Item) -> RunRule | None:
         InvalidOption: The markers cannot be used.
     """
     settings = recorder_settings(item)
-    if settings:
-        from tracedance_sdk.recording import TraceRecorder
+    if not settings:
+        return rule_of(item)
+    from tracedance_sdk.recording import TraceRecorder
 
-        known = [*_RULE, *inspect.signature(TraceRecorder).parameters]
-        for name in settings:
-            if name not in known:
-                near = difflib.get_close_matches(name, known, n=1)
-                meant = f"; did you mean {near[0]!r}?" if near else ""
-                raise InvalidOption(
-                    f"@pytest.mark.tracedance on {item.nodeid!r}: {name!r} is no setting of runs"
-                    f" and none of TraceRecorder's{meant}"
-                )
-    return rule_of(item)
+    known = [*_RULE, *inspect.signature(TraceRecorder).parameters]
+    where = f"@pytest.mark.tracedance on {item.nodeid!r}"
+    for name in settings:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            meant = f"; did you mean {near[0]!r}?" if near else ""
+            raise InvalidOption(
+                f"{where}: {name!r} is no setting of runs and none of TraceRecorder's{meant}"
+            )
+    rule = rule_of(item)
+    try:
+        TraceRecorder(**_known_now(settings))
+    except TraceDanceError as error:
+        raise InvalidOption(f"{where}: {error}") from error
+    return rule
+
+
+def _known_now(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings that can be checked before any fixture has run."""
+    later = {
+        name
+        for name in ("state", "environment")
+        if isinstance(settings.get(name), (str, os.PathLike))  # it may yet be made
+    }
+    if isinstance(settings.get("tools"), Iterator):  # it can be read once
+        later.add("tools")
+    return {name: value for name, value in settings.items() if name not in later}
 
 
 def too_few_runs(rule: RunRule) -> str | None:
@@ -158,11 +178,11 @@ def _problem(
     item: pytest.Item, *, runs: Any, min_pass_rate: Any = 1.0, confidence: Any = None
 ) -> str | None:
     if type(runs) is not int or not 1 <= runs <= MOST_RUNS:
-        return f"runs={runs!r} is no whole number from 1 to {MOST_RUNS}"
+        return f"runs={shown(runs)} is no whole number from 1 to {MOST_RUNS}"
     if not _is_number(min_pass_rate) or not 0 < min_pass_rate <= 1:
-        return f"min_pass_rate={min_pass_rate!r} is no number above 0 and up to 1"
+        return f"min_pass_rate={shown(min_pass_rate)} is no number above 0 and up to 1"
     if confidence is not None and (not _is_number(confidence) or not 0.5 < confidence < 1):
-        return f"confidence={confidence!r} is no number between 0.5 and 1, such as 0.95"
+        return f"confidence={shown(confidence)} is no number between 0.5 and 1, such as 0.95"
     if confidence is not None and min_pass_rate == 1:
         return "no number of runs shows a pass rate of 1; give min_pass_rate below 1"
     case = sys.modules.get("unittest")

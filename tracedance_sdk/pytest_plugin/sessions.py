@@ -135,7 +135,9 @@ class Session:
         if self._out is not None and (self._has_run or self._rows):
             self._write_results(self._out, session)
         elif self._out is not None and not session.config.option.collectonly:
-            self._results = f"no test ran: {self._kept.shown(self._out)} is left as it is"
+            shown = self._kept.shown(self._out)
+            end = "is left as it is" if self._out.exists() else "is not written"
+            self._results = f"no test ran: {shown} {end}"
         base = self._kept.folder.parent
         if self._kept.folder.is_dir():
             try:
@@ -146,10 +148,13 @@ class Session:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say in a few lines what was graded, kept and written."""
         lines = list(self._summary())
-        if lines:
-            terminalreporter.section("tracedance")
+        if not lines:
+            return
+        from tracedance_sdk.report import visible
+
+        terminalreporter.section("tracedance")
         for line in lines:
-            terminalreporter.write_line(line)
+            terminalreporter.write_line(visible(line).replace("\n", "\\n"))
 
     def _write_results(self, folder: Path, session: pytest.Session) -> None:
         from tracedance_sdk.errors import TraceDanceError
@@ -206,8 +211,8 @@ def _ledger(config: pytest.Config, folder: str | None) -> CostLedger | None:
 
 def _retention(config: pytest.Config) -> int:
     text = str(config.getini("tracedance_retention"))
-    if not text.isdecimal() or int(text) < 1:
+    if not text.isdecimal() or len(text) > 9 or int(text) < 1:
         raise pytest.UsageError(
-            f"tracedance_retention = {text!r} in the ini file is not a number of runs from 1 up"
+            f"tracedance_retention = {text[:40]!r} in the ini file is no number of runs from 1 up"
         )
     return int(text)
