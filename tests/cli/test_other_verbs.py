@@ -13,7 +13,7 @@ from tests.cli.conftest import Tracedance
 from tracedance_sdk.demo import SCRIPTS, record_run
 from tracedance_sdk.formats import load_trace, save_trace
 from tracedance_sdk.grading import evaluate, parse_spec
-from tracedance_sdk.trace import Call, Trace, Turn, content_hash
+from tracedance_sdk.trace import Call, Text, Trace, Turn, content_hash
 
 
 @pytest.fixture
@@ -187,6 +187,27 @@ def test_show_of_many_shows_each_and_one_can_be_chosen(work: Path, tracedance: T
     assert none == (
         2, "", "tracedance: no trace with the id 'zz' in 'traces'\n"
     )  # fmt: skip
+
+
+def test_show_of_a_turn_shows_it_whole_with_its_neighbours(
+    work: Path, tracedance: Tracedance
+) -> None:
+    turns = tuple(
+        Turn(index=n, role="user", origin="human", content=(Text(text=f"turn {n} {'x' * 3000}"),))
+        for n in range(5)
+    )
+    save_trace(Trace(id="long", turns=turns), work / "more" / "long.json")
+    save_trace(Trace(id="short", turns=turns[:2]), work / "more" / "short.json")
+    ran = tracedance("show", "more", "--turn", "3")
+    assert ran.code == 3
+    assert ran.err == "tracedance: the trace 'short' has no turn 3; its turns are 0 to 1\n"
+    assert [line[:3] for line in ran.out.splitlines() if line[:1] == "["] == ["[2]", "[3]", "[4]"]
+    assert ran.out.count("x") == 3 * 3000
+    assert "fidelity" not in ran.out
+    alone = tracedance("show", "more", "--trace", "short", "--turn", "2")
+    assert (alone.code, alone.out) == (2, "")
+    first = tracedance("show", "more", "--trace", "short", "--turn", "0").out
+    assert [line[:3] for line in first.splitlines() if line[:1] == "["] == ["[0]", "[1]"]
 
 
 def test_show_goes_on_after_a_broken_file(work: Path, tracedance: Tracedance) -> None:

@@ -18,6 +18,7 @@ import click
 
 from tracedance_sdk.cli.complaints import complain
 from tracedance_sdk.cli.exit_codes import EXIT_CODES
+from tracedance_sdk.cli.leaving import leave
 from tracedance_sdk.errors import TraceDanceError
 
 VERBS: Final = {
@@ -74,7 +75,7 @@ VERBS: Final = {
     ),
     "rm": ("tracedance_sdk.cli.removing:rm", "Take traces out of a store."),
     "scan": ("tracedance_sdk.cli.scan:scan_command", "Find out where a behaviour occurs."),
-    "show": ("tracedance_sdk.cli.show:show", "Show one trace turn by turn."),
+    "show": ("tracedance_sdk.cli.show:show", "Show traces turn by turn, results item by item."),
     "sql": ("tracedance_sdk.cli.querying:sql", "Ask a store in SQL."),
     "verify": ("tracedance_sdk.cli.verify:verify", "Check that a journal is as it was written."),
 }
@@ -133,7 +134,7 @@ def tracedance() -> None:
 
 def main() -> NoReturn:
     """Run the command with the process's arguments and exit."""
-    sys.exit(run(sys.argv[1:]))
+    leave(run(sys.argv[1:]))
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -14,11 +14,17 @@ if TYPE_CHECKING:
 
     from tracedance_sdk.cli.show_results import ItemFilter
 
+_EXIT_CODES: Final = """\b
+Exit codes:
+  0  shown
+  2  wrong use, or nothing like that there
+  3  shown, but a source could not be read, or a trace has no such turn
+"""
 _LIMIT: Final = 20
 _VERDICTS: Final = ("pass", "fail", "critical", "inconclusive", "error", "missing")
 
 
-@click.command(name="show")
+@click.command(name="show", epilog=_EXIT_CODES)
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--full", is_flag=True, help="Do not shorten texts, arguments and results.")
 @click.option(

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from pydantic import ValidationError
-from rich.text import Text
 
 from tracedance_sdk.cli.columns import fit_columns, print_columns, print_records
 from tracedance_sdk.cli.counts import count
 from tracedance_sdk.cli.judge_letters import lettered, say_legend
 from tracedance_sdk.cli.left_out import print_left_out
 from tracedance_sdk.cli.show_results import MISSING, Item, ShownSet, graders_of, verdict_of
-from tracedance_sdk.cli.show_rows import print_row
+from tracedance_sdk.cli.show_rows import print_field, print_row, told
 from tracedance_sdk.grading import ResultRow, Verdict
 from tracedance_sdk.judging import ItemKey
 from tracedance_sdk.report import ReportConsole, in_one_line, print_turn, value_text
@@ -30,9 +28,6 @@ _TOLD_APART: Final = frozenset(
 )
 """Fields of a manifest with words of their own, or of no use to people."""
 _LONGEST: Final = 600
-_SHA256: Final = re.compile("[0-9a-f]{64}")
-_DIGEST: Final = 12
-"""Characters of a SHA-256 that are shown."""
 _JUDGES: Final = "judge:"
 
 
@@ -107,7 +102,7 @@ def _judge(row: ResultRow) -> str:
 def _print_manifest(shown: ShownSet, console: ReportConsole) -> None:
     manifest = shown.results.manifest
     command = manifest.get("command") or "results"
-    head = f"{_told(command)}: {shown.folder}, {count(len(shown.results.rows), 'row')} about "
+    head = f"{told(command)}: {shown.folder}, {count(len(shown.results.rows), 'row')} about "
     console.say(in_one_line(head + count(shown.n_items, "item")), style="bold", hang=2)
     fields = {
         "made by": manifest.get("versions"),
@@ -120,45 +115,25 @@ def _print_manifest(shown: ShownSet, console: ReportConsole) -> None:
         },
     }
     for name, value in fields.items():
-        if told := _told(value) or ("0" if name == "seed" and value == 0 else ""):
-            text = value_text(f"{name}: {told}", width=_LONGEST)
-            console.say(text, style="dim", hang=2)
+        if value != 0 or name == "seed":
+            print_field(name, value, console)
 
 
 def _rubric(item: Json, manifest: Mapping[str, Any]) -> str:
-    name = str(item[0]) if isinstance(item, list) and item else _told(item)
+    name = str(item[0]) if isinstance(item, list) and item else told(item)
     bounds = manifest.get("pass_from")
     bound = bounds.get(name) if isinstance(bounds, dict) else None
-    return name if bound is None else f"{name} (passing from {_told(bound)})"
+    return name if bound is None else f"{name} (passing from {told(bound)})"
 
 
 def _source(item: Json) -> str:
     if not isinstance(item, dict):
-        return _told(item)
-    return f"{_told(item.get('model')) or 'a model not known'} by {_told(item.get('command'))}"
+        return told(item)
+    return f"{told(item.get('model')) or 'a model not known'} by {told(item.get('command'))}"
 
 
 def _listed(value: Json) -> list[Json]:
     return value if isinstance(value, list) else []
-
-
-def _told(value: Json) -> str:
-    """Return a value of a manifest in words; "" for one that says nothing."""
-    if value in (None, "", 0):
-        return ""
-    if isinstance(value, bool):
-        return "yes"
-    if isinstance(value, dict):
-        parts = [f"{key} {told}" for key, item in value.items() if (told := _told(item))]
-        return ", ".join(parts)
-    if isinstance(value, list):
-        return ", ".join(told for item in value if (told := _told(item)))
-    if isinstance(value, float) or (isinstance(value, int) and abs(value) >= 1e15):
-        return f"{value:g}"
-    if isinstance(value, int):
-        return f"{value:,}"
-    text = in_one_line(str(value))
-    return text[:_DIGEST] if _SHA256.fullmatch(text) else text
 
 
 def _print_counts(shown: ShownSet, console: ReportConsole, letters: Mapping[str, str]) -> None:
@@ -213,9 +188,8 @@ def _print_item(
     about = [("trace", key.trace_id if key.instance_id else None), ("of", first.model)]
     about += [("task", first.task_id)]
     about += [("group", first.group)] if first.group != first.task_id else []
-    told = ", ".join(f"{what} {name}" for what, name in about if name)
-    if told:
-        console.say(in_one_line(told), style="dim", indent=2, hang=2)
+    if whose := ", ".join(f"{what} {name}" for what, name in about if name):
+        console.say(in_one_line(whose), style="dim", indent=2, hang=2)
     if item.reply is not None:
         console.say("reply", style="cyan", indent=2)
         _print_reply(item.reply, console, full=full)
@@ -235,8 +209,8 @@ def _print_reply(reply: Json, console: ReportConsole, *, full: bool) -> None:
     try:
         turn = Turn.model_validate(reply)
     except ValidationError:
-        told = value_text(reply, width=None if full else _LONGEST)
-        console.say(f"no turn, but {told}", style="yellow", indent=4, hang=2)
+        whole = value_text(reply, width=None if full else _LONGEST)
+        console.say(f"no turn, but {whole}", style="yellow", indent=4, hang=2)
         return
     if not turn.content and not turn.calls:
         console.say("(empty)", style="dim", indent=4)
@@ -246,9 +220,9 @@ def _print_reply(reply: Json, console: ReportConsole, *, full: bool) -> None:
 def _print_rest(shown: ShownSet, console: ReportConsole) -> None:
     console.say("")
     if shown.n_unfound:
-        where = "which is in no result set given or beside it; name their set as well"
-        told = Text(f"{count(shown.n_unfound, 'item')} answer a reply, {where}", style="yellow")
-        console.say(told, hang=2)
+        where = "that is in no result set given or beside it; name their set as well"
+        unfound = f"{count(shown.n_unfound, 'item')} judged for a reply {where}"
+        console.say(unfound, style="yellow", hang=2)
     end = shown.offset + len(shown.page)
     left = len(shown.chosen) - end
     of = f"{count(len(shown.chosen), 'item')}"
