@@ -151,7 +151,7 @@ def test_an_agent_that_fails_has_failed(suite: Path) -> None:
 
 
 def test_without_a_grader_nothing_is_decided(suite: Path) -> None:
-    code, rows = replay(suite, "recorded", "--customer", "scripted")
+    code, rows = replay(suite, "careful", "--customer", "scripted")
     assert (code, rows["t0"].verdict, rows["t0"].missing_reason) == (
         3,
         "inconclusive",
@@ -286,9 +286,25 @@ def test_what_is_wrong_with_a_test_is_never_the_agents_fault(
     file = suite / "t0.yaml"
     good = file.read_text()
     file.write_text(good.replace("opening:", "openning:"))
+    code, rows = replay(suite, "careful", *GRADED)
+    captured = capsys.readouterr()
+    (line,) = captured.err.splitlines()
+    says = "t0.yaml: unknown field 'openning'; did you mean 'opening'? @ $.openning"
+    assert line.startswith("tracedance: no test, left out: ")
+    assert says in line
+    assert (code, [*rows], rows["t1"].verdict) == (3, ["t1"], "pass")
+    report = json.loads(captured.out)
+    assert report["exclusions"] == {"no test": 1}
+    assert says in report["broken"][0]
+    assert replay(suite, "broken", *GRADED)[0] == 1
+    assert replay(suite, "careful", *GRADED, "--test", "t0")[0] == 2
+    other = (suite / "t1.yaml").read_text()
+    (suite / "t1.yaml").write_text("- no\n- test\n")
+    capsys.readouterr()
     assert replay(suite, "careful", *GRADED)[0] == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "t0.yaml: unknown field 'openning'; did you mean 'opening'? @ $.openning" in line
+    assert "2 files are no tests" in capsys.readouterr().err
+    (suite / "t1.yaml").write_text(other)
+    capsys.readouterr()
     file.write_text(good.replace("order: W-1001", "order: 7", 1))
     assert replay(suite, "careful", *GRADED)[0] == 0
     assert "warning: t0: the arguments do not fit the schema" in capsys.readouterr().err
@@ -303,7 +319,9 @@ def test_the_recorded_agent_is_a_check_of_the_machinery(suite: Path) -> None:
     for options in ((), ("--customer", "scripted"), ("--customer", "rules")):
         _, rows = replay(suite, "recorded", *GRADED, "--traces", str(traces), *options)
         row = rows["t0"]
-        assert (row.model_extra["ended"], row.model_extra["answers"]["same"]) == ("customer", 3)
+        # What the third call was answered was lost.
+        answers = {"same": 2, "failed": 1}
+        assert (row.model_extra["ended"], row.model_extra["answers"]) == ("customer", answers)
         trace = load_trace(next(traces.glob(f"*{row.subject.trace_id[:8]}*")))
         assert [turn.role for turn in trace.turns].count("user") == 1
         customer = read_results(suite.parent / "out").manifest["customer"]

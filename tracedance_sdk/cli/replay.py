@@ -15,9 +15,9 @@ Exit codes:
   0  every run passed
   1  at least one run failed or is critical
   2  wrong use, or no test
-  3  no failure, but a run undecided, in error, or not made
+  3  no failure, but a run undecided, in error, or not made, or a file that is no test
+  130, 143, 129  ended by Ctrl-C, SIGTERM, SIGHUP; the runs so far are in the result set
 """
-_INTERRUPTED: Final = 130
 
 
 @click.command(name="replay", epilog=_EXIT_CODES)
@@ -117,7 +117,15 @@ _INTERRUPTED: Final = 130
     default=600,
     show_default=True,
     metavar="SECONDS",
-    help="For one run.",
+    help="What the agent may take for one run.",
+)
+@click.option(
+    "--helper-timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=120,
+    show_default=True,
+    metavar="SECONDS",
+    help="For each answer of a grader, of a pure tool, and of a customer of another package.",
 )
 @click.option(
     "--runs",
@@ -127,6 +135,7 @@ _INTERRUPTED: Final = 130
     metavar="N",
     help="Runs at a time.",
 )
+@click.option("--no-redact", is_flag=True, help="Keep secrets as they are.")
 @model_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
 def replay_command(folder: Path, *, calls: ModelOptions, as_json: bool, **options: Any) -> int:
@@ -137,14 +146,20 @@ def replay_command(folder: Path, *, calls: ModelOptions, as_json: bool, **option
     written anywhere. What a verdict rests on is said; where that is no evidence, the verdict is
     inconclusive.
     """
-    from tracedance_sdk.cli.replay_jobs import ReplayPlan, run_replay
+    from tracedance_sdk.cli.leaving import leave_threads_behind
+    from tracedance_sdk.cli.replay_jobs import run_replay
     from tracedance_sdk.cli.replay_output import print_replayed
+    from tracedance_sdk.cli.replay_plan import ReplayPlan
+    from tracedance_sdk.cli.stopping import stopped_by_signals
 
     plan = ReplayPlan(folder=folder, calls=calls, **options)
-    try:
-        done = run_replay(plan)
-    except KeyboardInterrupt:
-        complain("stopped; the runs so far are in the result set")
-        return _INTERRUPTED
+    # What an agent or a grader never returns from must not keep the process.
+    leave_threads_behind()
+    with stopped_by_signals() as stopped:
+        try:
+            done = run_replay(plan)
+        except KeyboardInterrupt:
+            complain("stopped; the runs so far are in the result set")
+            return stopped.exit_code
     print_replayed(done, as_json=as_json)
     return done.exit_code

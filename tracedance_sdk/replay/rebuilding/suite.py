@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Final
 
-from tracedance_sdk.errors import InvalidOption, InvalidTest, UnreadableFile
+from tracedance_sdk.errors import InvalidOption, InvalidTest, TraceDanceError, UnreadableFile
 from tracedance_sdk.replay.answers import CandidateOrder, Ladder, PureTool, Simulator
 from tracedance_sdk.replay.derivation import RuleBook
 from tracedance_sdk.replay.rebuilding.faults import faults_of
@@ -57,8 +57,18 @@ class Suite:
         self._rules = RuleBook(self._index, self.effect_of)
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> Suite:
+    def load(
+        cls,
+        folder: str | os.PathLike[str],
+        *,
+        on_bad: Callable[[TraceDanceError], None] | None = None,
+    ) -> Suite:
         """Read all tests of a folder.
+
+        Args:
+            folder: Where they are.
+            on_bad: Is told of each file that cannot be used, which is left out; with None, or where
+                no file can be used, it is an error.
 
         Raises:
             UnreadableFile: No such folder, or a file in it that is not permitted.
@@ -75,7 +85,7 @@ class Suite:
             raise InvalidTest(f"{os.fspath(folder)!r} holds no rebuilt tests (*{SUFFIX})")
         if len(files) > _MOST_FILES:
             raise InvalidTest(f"{os.fspath(folder)!r} holds {len(files):,} files")
-        return cls(_read(files))
+        return cls(_read(files) if on_bad is None else _read_sound(files, on_bad))
 
     def only(self, identities: Iterable[str]) -> Suite:
         """Return the suite with only these tests to run; all others still lend their recordings.
@@ -204,6 +214,27 @@ def _read(files: Sequence[Path]) -> list[RebuiltTest]:
         problems = [problem for error in bad for problem in error.problems]
         raise InvalidTest(f"{len(bad):,} files are no tests: {shown}{left}", problems=problems)
     return tests
+
+
+def _read_sound(
+    files: Sequence[Path], on_bad: Callable[[TraceDanceError], None]
+) -> list[RebuiltTest]:
+    """Read the tests that can be run, and tell of the files that cannot."""
+    found: dict[str, RebuiltTest] = {}
+    bad: list[TraceDanceError] = []
+    for file in files:
+        try:
+            (test,) = _read([file])
+            if test.id in found:
+                raise InvalidTest(f"{os.fspath(file)}: another file has the id {test.id!r}")
+            found[test.id] = test
+        except TraceDanceError as error:
+            bad.append(error)
+    if not found:
+        _read(files)
+    for problem in bad:
+        on_bad(problem)
+    return list(found.values())
 
 
 _HARM: Final[tuple[Effect, ...]] = ("pure", "read", "terminal", "unknown", "write")

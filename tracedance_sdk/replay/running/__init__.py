@@ -7,6 +7,7 @@ from tracedance_sdk.replay.running.asking import AgentUnderTest, Request
 from tracedance_sdk.replay.running.function_agent import FunctionAgent
 from tracedance_sdk.replay.running.http_agent import HttpAgent
 from tracedance_sdk.replay.running.limits import ENDS, PROPER_ENDS, Ended, RunLimits
+from tracedance_sdk.replay.running.masking import Masked
 from tracedance_sdk.replay.running.one_run import COLLECTOR, ReplayedRun, run_test
 from tracedance_sdk.replay.running.program_agent import CommandAgent
 from tracedance_sdk.replay.running.recorded_agent import RecordedAgent, UntilDone
@@ -49,6 +50,7 @@ __all__ = [
     "FunctionGrader",
     "HttpAgent",
     "JudgedRun",
+    "Masked",
     "NotRun",
     "Players",
     "RecordedAgent",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import socket
 import urllib.error
 import urllib.request
@@ -96,16 +97,23 @@ def _parts(url: str) -> SplitResult:
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
         is_address = is_address and parts.port != 0
     except ValueError as error:
-        raise InvalidOption(f"{url!r:.200} is no address of HTTP: {error}") from error
+        raise InvalidOption(
+            f"{_without_secrets(url)!r:.200} is no address of HTTP: {error}"
+        ) from error
     if parts.username is not None or parts.password is not None:
         raise InvalidOption("an agent's address must not hold a user or a password")
     if not is_address:
-        raise InvalidOption(f"{url!r:.200} is no address of HTTP")
+        raise InvalidOption(f"{_without_secrets(url)!r:.200} is no address of HTTP")
     if not url.isascii() or any(letter <= " " or letter == "\x7f" for letter in url):
         raise InvalidOption(
-            f"{url!r:.200} is no address of HTTP: write spaces and other letters as %20"
+            f"{_without_secrets(url)!r:.200} is no address of HTTP: write spaces and other letters "
+            "as %20"
         )
     return parts
+
+
+def _without_secrets(url: str) -> str:
+    return re.sub(r"(?<=//)[^/@]*@|[?#].*", "", url, flags=re.DOTALL)
 
 
 def _why_unreached(error: Exception, timeout_s: float) -> str:

@@ -113,7 +113,7 @@ class CommandAgent:
         if self._start.was_seen:
             return AgentFailed(f"the agent's program ended with exit code {code} without a reply")
         return AgentNotStarted(
-            f"the agent's program {shlex.join(self._command)!r:.200} ended with exit code {code} "
+            f"the agent's program {_shown(self._command)!r:.200} ended with exit code {code} "
             "before it replied to anything"
         )
 
@@ -141,6 +141,14 @@ class CommandAgent:
             except (OSError, ValueError) as error:
                 raise AgentUnreachable(f"{self._command[0]!r} cannot be run: {error}") from error
         return self._process
+
+
+def _shown(command: Sequence[str]) -> str:
+    """Return a command without the keys that may stand in it."""
+    from tracedance_sdk.recording import SecretRedactor, redaction_key
+    from tracedance_sdk.replay.running.masking import Masked
+
+    return Masked(SecretRedactor(key=redaction_key(None))).command(shlex.join(command))
 
 
 async def _exit_code(process: asyncio.subprocess.Process) -> int:
