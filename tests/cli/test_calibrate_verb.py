@@ -59,9 +59,11 @@ def test_a_calibration_is_printed_and_written(
     ran = tracedance("calibrate", "judged", "--labels", ann, "--out", "calibration.json")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out == snapshot("""\
-judge panel of 3: openai:a#42dc4fca5920 + openai:b#a9a1f8fd0236 + openai:c#bea4e2596ca4, rubric
-task-completion, passes from 4
+panel of 3, rubric task-completion, passes from 4
 55 items with labels by ann
+judge A: openai:a#42dc4fca5920
+judge B: openai:b#a9a1f8fd0236
+judge C: openai:c#bea4e2596ca4
 
 Left out                        number
 no score by the judge: cut_off       1
@@ -88,27 +90,28 @@ Judge's score  mean  people pass  95 % interval    pairs
 3 to 4         3.33      100.0 %  34.2 to 100.0 %      2
 4 to 5         4.59       88.9 %  71.9 to 96.1 %      27
 
-Passing rule                passes  agreement  kappa  precision   recall
-mean >= 3                   56.7 %     94.5 %  0.891     89.7 %  100.0 %
-mean >= 3.5                 50.0 %     90.9 %  0.818     88.9 %   92.3 %
-mean >= 4                   48.3 %     90.9 %  0.818     88.9 %   92.3 %
-mean >= 4.5                 40.0 %     96.4 %  0.927    100.0 %   92.3 %
-all >= 4                    46.7 %     90.9 %  0.818     88.9 %   92.3 %
-majority >= 4               53.3 %     90.9 %  0.818     88.9 %   92.3 %
-openai:a#42dc4fca5920 >= 4  53.3 %     90.9 %  0.818     88.9 %   92.3 %
-openai:b#a9a1f8fd0236 >= 4  56.7 %     94.5 %  0.891     89.7 %  100.0 %
-openai:c#bea4e2596ca4 >= 4  46.7 %     90.9 %  0.818     88.9 %   92.3 %
+Passing rule   passes  agreement  kappa  precision   recall
+mean >= 3      56.7 %     94.5 %  0.891     89.7 %  100.0 %
+mean >= 3.5    50.0 %     90.9 %  0.818     88.9 %   92.3 %
+mean >= 4      48.3 %     90.9 %  0.818     88.9 %   92.3 %
+mean >= 4.5    40.0 %     96.4 %  0.927    100.0 %   92.3 %
+all >= 4       46.7 %     90.9 %  0.818     88.9 %   92.3 %
+majority >= 4  53.3 %     90.9 %  0.818     88.9 %   92.3 %
+A alone >= 4   53.3 %     90.9 %  0.818     88.9 %   92.3 %
+B alone >= 4   56.7 %     94.5 %  0.891     89.7 %  100.0 %
+C alone >= 4   46.7 %     90.9 %  0.818     88.9 %   92.3 %
 
 5 disagreements, the furthest apart first
 Item  judge      people  the judge's reason
-t50   4 pass     2 fail  openai:a#42dc4fca5920: it is worth 4...openai:c#bea4e2596ca4: it is worth 4
-t51   4 pass     2 fail  openai:a#42dc4fca5920: it is worth 4...openai:c#bea4e2596ca4: it is worth 4
-t52   4 pass     2 fail  openai:a#42dc4fca5920: it is worth 4...openai:c#bea4e2596ca4: it is worth 4
-t53   3.33 fail  4 pass  openai:a#42dc4fca5920: it is worth 3...openai:c#bea4e2596ca4: it is worth 3
-t54   3.33 fail  4 pass  openai:a#42dc4fca5920: it is worth 3...openai:c#bea4e2596ca4: it is worth 3
+t50   4 pass     2 fail  A: it is worth 4 | B: it is worth 4 | C: it is worth 4
+t51   4 pass     2 fail  A: it is worth 4 | B: it is worth 4 | C: it is worth 4
+t52   4 pass     2 fail  A: it is worth 4 | B: it is worth 4 | C: it is worth 4
+t53   3.33 fail  4 pass  A: it is worth 3 | B: it is worth 4 | C: it is worth 3
+t54   3.33 fail  4 pass  A: it is worth 3 | B: it is worth 4 | C: it is worth 3
 
-Pass rate of items without a label  by the judge  95 % interval   corrected  95 % interval  items
-all                                       40.0 %  11.8 to 76.9 %     36.2 %  0.0 to 84.9 %      5
+Pass rate of items without a label
+      judge  95 % interval   corrected  95 % interval  items
+all  40.0 %  11.8 to 76.9 %     36.2 %  0.0 to 84.9 %      5
 
 the judge meets the minimum (kappa >= 0.6 on >= 50 items)
 calibration: calibration.json
@@ -147,16 +150,19 @@ def test_a_calibration_is_applied_to_other_results(
     ran = tracedance("calibrate", "others", "--apply", "c.json")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out == snapshot("""\
-judge panel of 3: openai:a#42dc4fca5920 + openai:b#a9a1f8fd0236 + openai:c#bea4e2596ca4, rubric
-task-completion, passes from 4
+panel of 3, rubric task-completion, passes from 4
+judge A: openai:a#42dc4fca5920
+judge B: openai:b#a9a1f8fd0236
+judge C: openai:c#bea4e2596ca4
 
 Left out                   number
 in the calibration itself       4
 
-Pass rate  by the judge  95 % interval   corrected  95 % interval   items
-all              66.7 %  56.4 to 75.5 %     68.7 %  53.5 to 87.4 %     90
-new              66.7 %  54.1 to 77.3 %     68.7 %  51.0 to 89.1 %     60
-old              66.7 %  48.8 to 80.8 %     68.7 %  44.9 to 92.7 %     30
+Pass rate
+      judge  95 % interval   corrected  95 % interval   items
+all  66.7 %  56.4 to 75.5 %     68.7 %  53.5 to 87.4 %     90
+new  66.7 %  54.1 to 77.3 %     68.7 %  51.0 to 89.1 %     60
+old  66.7 %  48.8 to 80.8 %     68.7 %  44.9 to 92.7 %     30
 
 the judge meets the minimum (kappa >= 0.6 on >= 50 items)
 """)
@@ -191,6 +197,61 @@ def test_drift_against_an_earlier_calibration(
     other = tracedance("calibrate", "later", "--labels", ann, "--against", "then.json")
     assert "not the same judge: the judge: openai:a#" in other.out
     assert "; its prompt" in " ".join(other.out.split())
+
+
+LONG = (
+    "anthropic/claude-sonnet-5-20260901",
+    "openrouter/meta-llama/llama-4-405b-instruct",
+    "gpt-5-mini-2026-02-01",
+)
+
+
+def long_names(here: Path) -> Path:
+    """Write results of judges and models with long names, labelled by nine people."""
+    models = {"agent-alpha-2026-01-01": 2, "agent-beta-preview-2026": 1, "agent-gamma": 0}
+    runs = [(f"2026-01-17-run-{n:04}-{'ab' * 12}", n) for n in range(24)]
+    found = []
+    for name, n in runs:
+        model, more = list(models.items())[n % 3]
+        score = min(5, n % 5 + more)
+        scores = dict(zip(LONG, ([score], [min(5, score + 1)], [score]), strict=True))
+        found.append(rows_of(name, scores, model=model))
+    written(judged_set(found), here / "judged")
+    people = [f"labeller number {who}" for who in range(9)]
+    return labelled(
+        here / "l.jsonl", [label(name, who, n % 5) for who in people for name, n in runs]
+    )
+
+
+def test_long_names_have_letters_and_numbers_and_every_order_is_there_in_full(
+    here: Path, tracedance: Tracedance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    ran = tracedance("calibrate", "judged", "--labels", long_names(here))
+    assert ran.code in (1, 3)
+    assert max(map(len, ran.out.splitlines())) <= 80
+    before, rules = ran.out.split("Passing rule   passes")
+    for number, name in enumerate(sorted(("agent-alpha-2026-01-01", "agent-beta-preview-2026"))):
+        assert f"model {number + 1}: {name}\n" in before
+    for letter, name in zip("ABC", sorted(judge_name(model) for model in LONG), strict=True):
+        assert f"judge {letter}: {name}\n" in before
+    assert "and 6 more pairs of labellers with fewer items" in before
+    assert "labeller number 5 and 3 more" in before
+    _, orders, changed = rules.split("\n\n")[:3]
+    assert orders == snapshot("""\
+Passing rule       gap  models by passes, most first
+mean >= 3       37.5 %  1 > 2 > 3
+mean >= 3.5     37.5 %  1 > 2 > 3
+mean >= 4       37.5 %  1 > 2 > 3
+mean >= 4.5     37.5 %  1 > 2 > 3
+all >= 4        37.5 %  1 > 2 > 3
+majority >= 4   37.5 %  1 > 2 > 3
+A alone >= 4    37.5 %  1 > 2 > 3
+B alone >= 4    37.5 %  1 > 2 > 3
+C alone >= 4    37.5 %  1 > 2 > 3\
+""")
+    assert changed.splitlines()[1].startswith("Item")
+    assert "2026-01-17-run-00" in changed
 
 
 def test_two_labellers_and_how_they_count(ann: Path, tracedance: Tracedance, here: Path) -> None:

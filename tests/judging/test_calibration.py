@@ -16,8 +16,11 @@ from tracedance_sdk.grading import ResultRow, Subject
 from tracedance_sdk.judging import (
     CalibrationReport,
     Consensus,
+    HumanRating,
+    ItemKey,
     Label,
     Minimum,
+    between_humans,
     calibrate,
     check_same_judge,
     drift,
@@ -89,6 +92,40 @@ def test_the_published_annotators_come_out_beside_it() -> None:
     assert agreement.value is not None
     assert round(kappa.value, 3) == 0.314
     assert round(100 * agreement.value) == 81
+
+
+def test_of_many_labellers_the_pairs_with_most_in_common_are_shown_the_rest_counted() -> None:
+    # The first two share 100 items, each of the others 1 less than the one before, up to 50.
+    names = [f"w{n:03}" for n in range(300)]
+    keys = [ItemKey(f"t{n}", None, None, 0, None) for n in range(100)]
+    labels = {
+        name: {
+            key: HumanRating(at % 3 > 0, float(at % 6)) for at, key in enumerate(keys[place % 50 :])
+        }
+        for place, name in enumerate(names)
+    }
+    found = between_humans(labels)
+    assert found is not None
+    assert (len(found.pairs), found.n_more) == (30, 300 * 299 // 2 - 30)
+    assert {table.n for _, _, table, _, _ in found.pairs} == {100, 99}
+    assert found.pairs[0][:2] == ("w000", "w050")
+    assert found.alpha.n == 100
+    few = between_humans({name: labels[name] for name in names[:3]})
+    assert few is not None
+    assert [pair[:2] for pair in few.pairs] == [
+        ("w000", "w001"),
+        ("w000", "w002"),
+        ("w001", "w002"),
+    ]
+    assert few.n_more == 0
+
+
+def test_pairs_of_labellers_without_a_common_item_are_no_pairs() -> None:
+    keys = [ItemKey(f"t{n}", None, None, 0, None) for n in range(4)]
+    apart = {f"w{n}": {keys[n]: HumanRating(True)} for n in range(4)}
+    found = between_humans(apart)
+    assert found is not None
+    assert (found.pairs, found.n_more, found.alpha.value) == ((), 0, None)
 
 
 def test_two_labels_of_an_item_are_not_two_items() -> None:

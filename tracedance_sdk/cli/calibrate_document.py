@@ -80,6 +80,7 @@ def _people(between: BetweenHumans) -> dict[str, Any]:
     ]
     return {
         "pairs": pairs,
+        "more_pairs": between.n_more,
         "alpha": _measure(between.alpha),
         "alpha_scores": _measure(between.alpha_scores),
     }

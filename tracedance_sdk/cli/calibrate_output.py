@@ -5,11 +5,21 @@ from __future__ import annotations
 from typing import Final
 
 import click
+from rich.cells import cell_len
 
+from tracedance_sdk.cli.calibrate_cells import interval_cell, measure_cells, percent_cell
 from tracedance_sdk.cli.calibrate_document import application_document, calibration_document
 from tracedance_sdk.cli.calibrate_jobs import Application, CalibrationOutcome
+from tracedance_sdk.cli.calibrate_names import (
+    ShortNames,
+    judge_letters,
+    labellers_text,
+    telling_width,
+)
+from tracedance_sdk.cli.calibrate_rules import print_rules
 from tracedance_sdk.cli.columns import print_columns
 from tracedance_sdk.cli.counts import count
+from tracedance_sdk.cli.judge_letters import say_legend
 from tracedance_sdk.judging import (
     CONSENSUS_WORDS,
     MEASURES,
@@ -17,17 +27,20 @@ from tracedance_sdk.judging import (
     TRUTH,
     CalibrationReport,
     Drift,
-    ItemKey,
     JudgeCalibration,
     JudgedRate,
     Measure,
-    RatedPair,
 )
-from tracedance_sdk.report import ReportConsole, document_text, in_one_line, report_console
-from tracedance_sdk.statistics import Estimate
+from tracedance_sdk.report import (
+    ReportConsole,
+    document_text,
+    in_one_line,
+    report_console,
+    shorten,
+)
 
-_MOST_IN_ORDER: Final = 6
-_LEAST_OF_ID: Final = 12
+_LEAST_ITEM: Final = 32
+_LEAST_REASON: Final = 20
 
 
 def print_calibration(outcome: CalibrationOutcome, *, as_json: bool) -> None:
@@ -41,15 +54,18 @@ def print_calibration(outcome: CalibrationOutcome, *, as_json: bool) -> None:
         click.echo(document_text(calibration_document(outcome)))
         return
     console, report = report_console(), outcome.report
+    names = ShortNames.of(report)
     _print_head(console, report.calibration)
+    names.say(console)
     _print_left_out(console, report.calibration)
     _print_measures(console, report)
     _print_confusion(console, report)
     _print_humans(console, report)
     _print_curve(console, report)
-    _print_rules(console, report)
-    _print_disagreements(console, report)
-    _print_rates(console, report.rates, "Pass rate of items without a label", report.calibration)
+    print_rules(console, report.rules, names)
+    _print_disagreements(console, report, names)
+    title = "Pass rate of items without a label"
+    _print_rates(console, report.rates, title, report.calibration, names)
     if outcome.drifted is not None:
         _print_drift(console, outcome.drifted)
     console.say("")
@@ -64,7 +80,8 @@ def print_application(application: Application, *, as_json: bool) -> None:
         click.echo(document_text(application_document(application)))
         return
     console = report_console()
-    console.say(_judge_line(application.calibration))
+    console.say(_judge_line(application.calibration), hang=2)
+    say_legend(console, judge_letters(application.calibration))
     missing = [(reason, f"{n:,}") for reason, n in application.judged.missing.items()]
     known = len(application.judged.ratings) - application.rates[0].n
     if known:
@@ -72,7 +89,8 @@ def print_application(application: Application, *, as_json: bool) -> None:
     if missing:
         console.say("")
         print_columns(console, ("Left out", "number"), missing, numbers=(1,))
-    _print_rates(console, application.rates, "Pass rate", application.calibration)
+    names = ShortNames({}, {}, of_models=True)
+    _print_rates(console, application.rates, "Pass rate", application.calibration, names)
     console.say("")
     console.say(minimum_line(application.calibration))
 
@@ -86,16 +104,16 @@ def minimum_line(calibration: JudgeCalibration) -> str:
 
 
 def _print_head(console: ReportConsole, calibration: JudgeCalibration) -> None:
-    console.say(_judge_line(calibration))
+    console.say(_judge_line(calibration), hang=2)
     told = f"{count(calibration.n_items, 'item')} with labels by "
     if _others(calibration) == TRUTH:
         told = f"{count(calibration.n_items, 'item')} of which the trace tells the "
-    told += in_one_line(", ".join(calibration.labellers))
+    told += labellers_text(calibration.labellers)
     if len(calibration.labellers) > 1:
         told += f"; {CONSENSUS_WORDS[calibration.consensus]}"
     if calibration.n_clusters < calibration.n_items:
         told += f"; intervals over {calibration.n_clusters:,} groups"
-    console.say(told)
+    console.say(told, hang=2)
 
 
 def _others(calibration: JudgeCalibration) -> str:
@@ -104,12 +122,11 @@ def _others(calibration: JudgeCalibration) -> str:
 
 
 def _judge_line(calibration: JudgeCalibration) -> str:
-    who = calibration.name
-    if calibration.kind == "panel":
-        who = f"panel of {len(calibration.judges)}: {who}"
+    is_panel = calibration.kind == "panel"
+    who = f"panel of {len(calibration.judges)}" if is_panel else f"judge {calibration.name}"
     by = f", rubric {calibration.rubric}" if calibration.rubric else ""
     from_score = f", passes from {calibration.pass_from:g}" if _has_scores(calibration) else ""
-    return in_one_line(f"judge {who}{by}{from_score}")
+    return in_one_line(f"{who}{by}{from_score}")
 
 
 def _has_scores(calibration: JudgeCalibration) -> bool:
@@ -126,7 +143,7 @@ def _print_left_out(console: ReportConsole, calibration: JudgeCalibration) -> No
 
 def _print_measures(console: ReportConsole, report: CalibrationReport) -> None:
     rows = [
-        (MEASURES[name], *_cells(found, is_share=name in SHARES), f"{found.n:,}")
+        (MEASURES[name], *measure_cells(found, is_share=name in SHARES), f"{found.n:,}")
         for name, found in report.agreement.measures.items()
     ]
     if not _has_scores(report.calibration):
@@ -157,18 +174,25 @@ def _print_humans(console: ReportConsole, report: CalibrationReport) -> None:
     rows = [
         (
             f"{first} and {second}",
-            " ".join(_cells(agreement, is_share=True)),
-            " ".join(_cells(kappa)),
+            " ".join(measure_cells(agreement, is_share=True)),
+            " ".join(measure_cells(kappa)),
             f"{table.n:,}",
         )
         for first, second, table, agreement, kappa in report.between.pairs
     ]
     rows.append(
-        ("all: alpha", "", " ".join(_cells(report.between.alpha)), f"{report.between.alpha.n:,}")
+        (
+            "all: alpha",
+            "",
+            " ".join(measure_cells(report.between.alpha)),
+            f"{report.between.alpha.n:,}",
+        )
     )
     console.say("")
     titles = ("People among themselves", "agreement", "kappa", "items")
-    print_columns(console, titles, rows, numbers=(3,))
+    print_columns(console, titles, rows, numbers=(3,), least={1: 22, 2: 22})
+    if report.between.n_more:
+        console.say(f"and {report.between.n_more:,} more pairs of labellers with fewer items")
 
 
 def _print_curve(console: ReportConsole, report: CalibrationReport) -> None:
@@ -179,8 +203,8 @@ def _print_curve(console: ReportConsole, report: CalibrationReport) -> None:
         (
             f"{5 * part.low:g} to {5 * part.high:g}",
             f"{5 * part.mean_score:.2f}",
-            _percent(part.passed.value),
-            _interval(part.passed),
+            percent_cell(part.passed.value),
+            interval_cell(part.passed),
             f"{part.passed.n:,}",
         )
         for part in curve.bins
@@ -190,47 +214,30 @@ def _print_curve(console: ReportConsole, report: CalibrationReport) -> None:
     print_columns(console, titles, rows, numbers=(1, 2, 4))
 
 
-def _print_rules(console: ReportConsole, report: CalibrationReport) -> None:
-    if not report.rules:
-        return
-    has_order = any(rule.order for rule in report.rules)
-    rows = []
-    for rule in report.rules:
-        measures = [
-            _cells(rule.measures[name], is_share=name in SHARES)[0]
-            for name in ("agreement", "kappa", "precision", "recall")
-        ]
-        order = " > ".join(owner for owner, _ in rule.order[:_MOST_IN_ORDER])
-        order += " > ..." if len(rule.order) > _MOST_IN_ORDER else ""
-        gap = "" if rule.gap is None else _percent(rule.gap)
-        cells = (rule.rule, _percent(rule.pass_rate), *measures)
-        rows.append((*cells, gap, order) if has_order else cells)
-    titles = ["Passing rule", "passes", "agreement", "kappa", "precision", "recall"]
-    titles += ["gap", "order"] if has_order else []
-    console.say("")
-    print_columns(
-        console, titles, rows, numbers=(1, 2, 3, 4, 5, 6) if has_order else (1, 2, 3, 4, 5)
-    )
-
-
-def _print_disagreements(console: ReportConsole, report: CalibrationReport) -> None:
+def _print_disagreements(
+    console: ReportConsole, report: CalibrationReport, names: ShortNames
+) -> None:
     if not report.disagreements:
         return
     console.say("")
     furthest = ", the furthest apart first" if _has_scores(report.calibration) else ""
     console.say(f"{count(len(report.disagreements), 'disagreement')}{furthest}")
-    width = _telling({pair.item.key.trace_id or "" for pair in report.disagreements})
+    width = telling_width({pair.item.key.trace_id or "" for pair in report.disagreements})
     rows = [
         (
-            item_text(pair.item.key, width),
+            names.item(pair.item.key, width),
             _said(pair.item.judge.score, is_pass=pair.item.judge.passed),
             _said(pair.human.score, is_pass=pair.human.passed),
-            reason_text(pair),
+            in_one_line(names.reason(pair)),
         )
         for pair in report.disagreements
     ]
     titles = ("Item", "judge", _others(report.calibration), "the judge's reason")
-    print_columns(console, titles, rows)
+    # A reason says most in its beginning, so it is cut at its end.
+    before = sum(max(cell_len(row[at]) for row in (titles, *rows)) for at in range(3)) + 6
+    room = max(_LEAST_REASON, console.width - before)
+    rows = [(*row[:3], shorten(row[3], room)) for row in rows]
+    print_columns(console, titles, rows, least={0: _LEAST_ITEM, 3: _LEAST_REASON})
 
 
 def _print_rates(
@@ -238,22 +245,30 @@ def _print_rates(
     rates: tuple[JudgedRate, ...],
     title: str,
     calibration: JudgeCalibration,
+    names: ShortNames,
 ) -> None:
     if not rates:
         return
     rows = []
     for rate in rates:
-        cells = (rate.owner or "all", _percent(rate.passes / rate.n))
+        cells = (names.owner(rate.owner), percent_cell(rate.passes / rate.n))
         if rate.found is None:
             rows.append((*cells, "", "", rate.why or "", f"{rate.n:,}"))
             continue
         raw, corrected = rate.found.raw, rate.found.corrected
         rows.append(
-            (*cells, _interval(raw), _percent(corrected.value), _interval(corrected), f"{rate.n:,}")
+            (
+                *cells,
+                interval_cell(raw),
+                percent_cell(corrected.value),
+                interval_cell(corrected),
+                f"{rate.n:,}",
+            )
         )
     console.say("")
-    titles = (title, "by the judge", "95 % interval", "corrected", "95 % interval", "items")
-    print_columns(console, titles, rows, numbers=(1, 3, 5))
+    console.say(title)
+    titles = ("", "judge", "95 % interval", "corrected", "95 % interval", "items")
+    print_columns(console, titles, rows, numbers=(1, 3, 5), least={0: 12, 2: 14, 4: 14})
     if calibration.n_clusters < calibration.n_pairs:
         console.say(
             "these intervals take items to be independent; where they share groups, too narrow"
@@ -267,7 +282,7 @@ def _print_drift(console: ReportConsole, found: Drift) -> None:
     else:
         console.say(in_one_line(f"not the same judge: {'; '.join(found.changed)}"))
     rows = [
-        (name, *_cells(measure, signed=True))
+        (name, *measure_cells(measure, signed=True))
         for name, measure in (("kappa", found.kappa), ("leniency, points", found.leniency))
     ]
     print_columns(console, ("Drift, now less then", "value", "95 % interval"), rows, numbers=(1,))
@@ -275,52 +290,6 @@ def _print_drift(console: ReportConsole, found: Drift) -> None:
         console.say(f"{count(found.n_shared, 'item')} in both: the intervals are rather too wide")
 
 
-def item_text(key: ItemKey, width: int) -> str:
-    """Return a short name of an item for tables, with so many characters of its trace's id."""
-    told = [key.instance_id or (key.trace_id or "?")[:width]]
-    told += [f"turn {key.turn}"] if key.turn is not None else []
-    told += [key.model] if key.model else []
-    told += [f"sample {key.sample}"] if key.sample else []
-    return ", ".join(told)
-
-
-def _telling(ids: set[str]) -> int:
-    """Return how many characters tell ids apart, at least a few."""
-    width, longest = _LEAST_OF_ID, max(map(len, ids))
-    while width < longest and len({found[:width] for found in ids}) < len(ids):
-        width += 4
-    return width
-
-
-def reason_text(pair: RatedPair) -> str:
-    """Return a judge's reason; of a panel each judge's, under its name."""
-    reasons = pair.item.judge.reasons
-    if len(reasons) == 1:
-        return next(iter(reasons.values()))
-    return " | ".join(f"{name}: {said}" for name, said in sorted(reasons.items()))
-
-
 def _said(score: float | None, *, is_pass: bool) -> str:
     word = "pass" if is_pass else "fail"
     return word if score is None else f"{round(score, 2):g} {word}"
-
-
-def _cells(found: Measure, *, is_share: bool = False, signed: bool = False) -> tuple[str, str]:
-    """Return a value and its interval, or why there is none in the interval's place."""
-    if found.value is None:
-        return "-", found.why or ""
-    value = _percent(found.value) if is_share else f"{found.value:{'+' if signed else ''}.3f}"
-    if found.low is None or found.high is None:
-        return value, found.why or ""
-    if is_share:
-        return value, f"{100 * found.low:.1f} to {100 * found.high:.1f} %"
-    sign = "+" if signed else ""
-    return value, f"{found.low:{sign}.3f} to {found.high:{sign}.3f}"
-
-
-def _interval(found: Estimate) -> str:
-    return f"{100 * found.interval.low:.1f} to {100 * found.interval.high:.1f} %"
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.1f} %"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from heapq import nsmallest
 from itertools import combinations
 from typing import Final, NamedTuple
 
@@ -250,42 +251,86 @@ class BetweenHumans(NamedTuple):
 
     Attributes:
         pairs: For each two labellers that share items, by name: their passes and fails (the first
-            as the judge of the second), agreement and kappa.
+            as the judge of the second), agreement and kappa. Those with the most items in common
+            come first where there are more pairs than are looked at.
         alpha: Over all labellers, passes and fails.
         alpha_scores: The same of their scores.
+        n_more: How many further pairs of labellers share items; of over 500 labellers among the
+            500 with the most labels.
     """
 
     pairs: tuple[tuple[str, str, Confusion, Measure, Measure], ...]
     alpha: Measure
     alpha_scores: Measure
+    n_more: int = 0
+
+
+MOST_PAIRS: Final = 30
+_MOST_LABELLERS: Final = 500
 
 
 def between_humans(
-    labels: Mapping[str, Mapping[ItemKey, HumanRating]],
+    labels: Mapping[str, Mapping[ItemKey, HumanRating]], *, most_pairs: int = MOST_PAIRS
 ) -> BetweenHumans | None:
     """Return how far labellers agree with each other; None for fewer than two.
 
     Args:
         labels: Labeller → item → rating.
+        most_pairs: Of how many pairs of labellers to say so; the others are counted.
     """
     if len(labels) < 2:
         return None
+    pairs, n_more = _pairs_in_common(labels, most_pairs)
     found = []
-    for first, second in combinations(labels, 2):
+    for first, second in pairs:
         shared = [key for key in labels[first] if key in labels[second]]
-        if not shared:
-            continue
         sides = [[labels[name][key].passed for key in shared] for name in (first, second)]
         measures = pass_measures(sides[0], sides[1], shared)
         found.append((first, second, confusion(*sides), measures["agreement"], measures["kappa"]))
-    keys = list(dict.fromkeys(key for ratings in labels.values() for key in ratings))
-    units = [[by.get(key) for by in labels.values()] for key in keys]
-    passed = [[None if r is None else r.passed for r in unit] for unit in units]
-    scores = [[None if r is None or r.score is None else r.score for r in unit] for unit in units]
-    n = sum(len(unit) - unit.count(None) > 1 for unit in passed)
-    n_scored = sum(len(unit) - unit.count(None) > 1 for unit in scores)
+    units: dict[ItemKey, list[HumanRating]] = {}
+    for ratings in labels.values():
+        for key, rating in ratings.items():
+            units.setdefault(key, []).append(rating)
+    passed = [[rating.passed for rating in unit] for unit in units.values()]
+    scores = [[r.score for r in unit if r.score is not None] for unit in units.values()]
+    n, n_scored = (sum(len(unit) > 1 for unit in of) for of in (passed, scores))
     return BetweenHumans(
         tuple(found),
         measured(lambda: krippendorff_alpha(passed), n=n),
         measured(lambda: krippendorff_alpha(scores, scale="interval"), n=n_scored),
+        n_more,
     )
+
+
+def _pairs_in_common(
+    labels: Mapping[str, Mapping[ItemKey, HumanRating]], most: int
+) -> tuple[list[tuple[str, str]], int]:
+    """Return the pairs of labellers with the most items in common, and how many more share any.
+
+    Where all fit they come in the order of `labels`.
+    """
+    names = list(labels)
+    if len(names) > _MOST_LABELLERS:
+        kept = set(sorted(names, key=lambda name: -len(labels[name]))[:_MOST_LABELLERS])
+        names = [name for name in names if name in kept]
+    keys = {key for name in names for key in labels[name]}
+    places = {key: place for place, key in enumerate(keys)}
+    masks = [_mask([places[key] for key in labels[name]], len(places)) for name in names]
+    shared = [
+        (count, first, second)
+        for first, second in combinations(range(len(names)), 2)
+        if (count := (masks[first] & masks[second]).bit_count())
+    ]
+    if len(shared) > most:
+        chosen = nsmallest(most, shared, key=lambda found: (-found[0], found[1:]))
+    else:
+        chosen = shared
+    return [(names[first], names[second]) for _, first, second in chosen], len(shared) - len(chosen)
+
+
+def _mask(places: Sequence[int], size: int) -> int:
+    """Return items as bits: what two labellers share is then one operation."""
+    bits = bytearray(size // 8 + 1)
+    for place in places:
+        bits[place // 8] |= 1 << place % 8
+    return int.from_bytes(bits, "little")

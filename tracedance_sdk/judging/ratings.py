@@ -129,14 +129,18 @@ def rated_items(judged: Judged, labels: Iterable[Label]) -> Rated:
             )
         found[label.labeller][key] = human_rating(label, judged.pass_from)
     exclusions.update(homeless)
-    items = []
-    for key, rating in judged.ratings.items():
-        humans = {name: found[name][key] for name in sorted(found) if key in found[name]}
-        if humans:
-            items.append(RatedItem(key, rating, humans))
-        else:
-            exclusions[UNLABELLED] += 1
-    return Rated(judged, tuple(items), {n: found[n] for n in sorted(found)}, dict(exclusions))
+    by_item: dict[ItemKey, dict[str, HumanRating]] = defaultdict(dict)
+    for name in sorted(found):
+        for key, rating in found[name].items():
+            by_item[key][name] = rating
+    items = tuple(
+        RatedItem(key, rating, by_item[key])
+        for key, rating in judged.ratings.items()
+        if key in by_item
+    )
+    if len(items) < len(judged.ratings):
+        exclusions[UNLABELLED] += len(judged.ratings) - len(items)
+    return Rated(judged, items, {n: found[n] for n in sorted(found)}, dict(exclusions))
 
 
 def human_rating(label: Label, pass_from: float) -> HumanRating:
