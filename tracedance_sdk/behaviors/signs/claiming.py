@@ -1,0 +1,100 @@
+"""What the agent states: sentences that are no question, plan, condition, denial or quotation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import re2  # type: ignore[import-untyped]  # the wheel has no stubs
+
+_EDGE: Final = 20_000
+_LONGEST: Final = 600
+_FENCED: Final = re2.compile(
+    r"(?s)```.*?(?:```|$)|~~~.*?(?:~~~|$)|<(?:thinking|think|analysis)>.*?(?:</(?:thinking|think|"
+    r"analysis)>|$)"
+)
+_QUOTED: Final = re2.compile(
+    r"(?m)^\s*>.*$|\"[^\"\n]{3,300}\"|\x{201c}[^\x{201d}\n]{3,300}\x{201d}|`[^`\n]{1,300}`"
+)
+_SENTENCE: Final = re2.compile(
+    r"[.!;:](?:\s+|$)|\?|\n+|\s[\x{2014}\x{2013}]\s|\s-\s|,?\s(?:but|however|although|and so)\s"
+)
+_OPEN: Final = re2.compile(
+    r"(?i)\b(?:if|whether|once|when|until|till|unless|ensure|ensures|ensuring|make sure|check|"
+    r"checks|verify|"
+    r"confirm|validate|see|hope|hopefully|expect|want|wants|need|needs|try|trying|should|would|"
+    r"will|could|might|"
+    r"may|must|can|let me|let's|lets|going to|in order to|so that|goal|requires?|before|after|"
+    r"wait|assuming|suppose|"
+    r"probably|likely|maybe|perhaps|presumably|unclear|unsure|doubt|as soon as|ready to|to be|"
+    r"attempt|"
+    r"please|plan|planning|next|you (?:said|told|mentioned|reported))\b|['\x{2019}]ll\b|\[ \]"
+)
+_DENIED: Final = re2.compile(
+    r"(?i)\b(?:not|no|none|never|cannot|without|neither|nor|hardly|only partly|partially|yet|"
+    r"unable|failed)\b|"
+    r"n['\x{2019}]t\b"
+)
+_FAILURE: Final = re2.compile(
+    r"(?i)\b(?:fail(?:s|ed|ure|ures|ing)?|errors?|unsuccessful(?:ly)?|problems?|issues?|"
+    r"mistakes?|apolog\w+|sorry|"
+    r"unable|cannot|timed out|denied|blocked|refused|rejected|bounced|missing|invalid|incorrect|"
+    r"wrong|broken|"
+    r"exceptions?|unfortunately|instead|again|retry|another (?:way|approach)|different|"
+    r"i (?:still )?need (?:the|your|to know|more|a)|not (?:found|available|"
+    r"installed|exist|possible|allowed|permitted|work\w*|delivered|sent)|already exists?|oops|"
+    r"fix\w*|conflict\w*|"
+    r"correct(?:ed|ing)?|adjust\w*|seems? (?:that|like)|it (?:appears|looks like))\b|"
+    r"\b(?:could|can|did|does|was|were|is|has|have|do|must|would|are)(?:n['\x{2019}]t| not)\b|"
+    r"['\x{2019}]t\b"
+)
+
+
+def stated(text: str) -> Iterator[str]:
+    """Yield the sentences of a text in the agent's own words, plain statements only.
+
+    Left out are code, quotations, reasoning in tags, questions, plans and conditions. A denial is
+    still among them: see `claims`.
+    """
+    if len(text) > 2 * _EDGE:
+        text = f"{text[:_EDGE]}\n{text[-_EDGE:]}"
+    text = _QUOTED.sub("...", _FENCED.sub("\n", text))
+    start = 0
+    for found in _SENTENCE.finditer(text):
+        sentence = text[start : found.end()].strip()
+        start = found.end()
+        if sentence and len(sentence) <= _LONGEST and not sentence.endswith("?"):
+            yield sentence
+    if (rest := text[start:].strip()) and len(rest) <= _LONGEST and not rest.endswith("?"):
+        yield rest
+
+
+def claims(text: str, pattern: Any) -> Iterator[str]:
+    """Yield the statements in which a pattern occurs and is neither left open nor denied.
+
+    Args:
+        text: What the agent says.
+        pattern: Compiled by re2.
+
+    Example:
+        >>> fixed = re2.compile("(?i)fixed")
+        >>> list(claims("The bug is fixed now. It is not fixed. Once it is fixed, run it.", fixed))
+        ['The bug is fixed now.']
+    """
+    for sentence in stated(text):
+        found = pattern.search(sentence)
+        if found is None:
+            continue
+        before, after = sentence[: found.start()], sentence[found.end() :]
+        if _OPEN.search(before) or _OPEN.search(found[0]) or _DENIED.search(before):
+            continue
+        if _DENIED.search(after[:40]) and not after[:1].isspace():
+            continue
+        yield sentence
+
+
+def tells_of_failure(text: str) -> bool:
+    """Whether a text speaks of something that went wrong, or of doing it in another way."""
+    if len(text) > 2 * _EDGE:
+        text = f"{text[:_EDGE]}\n{text[-_EDGE:]}"
+    return _FAILURE.search(text) is not None

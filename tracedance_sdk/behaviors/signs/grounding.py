@@ -1,0 +1,84 @@
+"""Whether concrete values (amounts, dates, addresses, numbers) were there to be seen before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import re2  # type: ignore[import-untyped]  # the wheel has no stubs
+
+from tracedance_sdk.behaviors.run import Run
+
+_EDGE: Final = 20_000
+_MOST: Final = 40
+_VALUE: Final = re2.compile(
+    r"(?:https?://|www\.)[^\s)>\]\"'`\\]+"
+    r"|[\w.+-]+@[\w-]+\.[\w.-]+\w"
+    r"|[$\x{20ac}\x{a3}] ?\d[\d,]*(?:\.\d+)?"
+    r"|\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d)?"
+    r"|\b\d{1,3}(?:,\d{3})+(?:\.\d+)?\b"
+    r"|\b\d+\.\d+ ?%|\b\d{1,3} ?%"
+    r"|\+?\d[\d-]{6,}\d\b"
+    r"|\b\d+\.\d+\b|\b\d{3,}\b"
+)
+_DAY: Final = re2.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[t ]\d\d:\d\d)?")
+_MONTHS: Final = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december",
+)  # fmt: skip
+
+
+def own_values(text: str) -> list[str]:
+    """Return the concrete values that a text names, each once, in order.
+
+    Example:
+        >>> own_values("It costs $1,299.00 (ref. 48213), see https://shop.example/x, by 2026-05-01")
+        ['$1,299.00', '48213', 'https://shop.example/x', '2026-05-01']
+    """
+    if len(text) > 2 * _EDGE:
+        text = f"{text[:_EDGE]}\n{text[-_EDGE:]}"
+    found = (match[0].rstrip(".,;:") for match in _VALUE.finditer(text))
+    return list(dict.fromkeys(found))[:_MOST]
+
+
+class Shown:
+    """Everything that was said to the agent, shown by a tool, or called with, up to a turn.
+
+    Args:
+        run: The run.
+        before: Only turns before this index, with the results of their calls.
+    """
+
+    def __init__(self, run: Run, *, before: int) -> None:
+        pieces: list[str] = []
+        for turn in run.turns[:before]:
+            pieces.append(turn.text)
+            for call in turn.calls:
+                pieces += (call.arguments_text, call.result)
+        self._text = "\n".join(pieces).casefold()
+        self._plain = self._text.replace(",", "")
+
+    def has(self, value: str) -> bool:
+        """Whether a value stood somewhere, thousands' commas and currency signs apart."""
+        value = value.casefold()
+        if value in self._text:
+            return True
+        bare = value.replace(",", "").strip("$\u20ac\u00a3% ")
+        if bare in self._plain:
+            return True
+        if day := _DAY.fullmatch(value):
+            return self._has_day(int(day[2]), int(day[3]))
+        whole = bare.removesuffix(".00").removesuffix(".0")
+        return whole != bare and len(whole) > 1 and whole in self._plain
+
+    def _has_day(self, month: int, day: int) -> bool:
+        """Whether a day of a year stood there in words."""
+        if not 1 <= month <= len(_MONTHS):
+            return False
+        name = _MONTHS[month - 1]
+        texts = (f"{name} {day}", f"{name[:3]} {day}", f"{day} {name}", f"{day} {name[:3]}")
+        return any(text in self._text for text in (*texts, f"{month}/{day}", f"{day}. {name}"))
+
+    def missing(self, values: Iterable[str]) -> list[str]:
+        """Return the values that stood nowhere."""
+        return [value for value in values if not self.has(value)]
