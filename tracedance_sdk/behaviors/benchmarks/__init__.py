@@ -1,0 +1,1 @@
+"""Benchmarks of one behaviour: asked for, built of the traces of a store, run on a model."""

@@ -1,0 +1,225 @@
+"""A benchmark is built: occurrences are cut, protected, confirmed where asked, and written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from tracedance_sdk.behaviors.benchmarks.about import (
+    BuildSettings,
+    Tally,
+    Work,
+    about_benchmark,
+    name_of,
+    too_few,
+)
+from tracedance_sdk.behaviors.benchmarks.auditing import audit_sample
+from tracedance_sdk.behaviors.benchmarks.confirming import Asked, Confirmation, Confirmer
+from tracedance_sdk.behaviors.benchmarks.datasheet import datasheet
+from tracedance_sdk.behaviors.benchmarks.file import (
+    Construction,
+    write_benchmark,
+)
+from tracedance_sdk.behaviors.benchmarks.gathering import Place, gather
+from tracedance_sdk.behaviors.benchmarks.instances import (
+    canary_of,
+    hashed,
+    made_construction,
+    made_instance,
+    source_trace,
+)
+from tracedance_sdk.behaviors.benchmarks.protecting import Protection
+from tracedance_sdk.behaviors.benchmarks.query import Query
+from tracedance_sdk.behaviors.cutting.cut import CutContext, Refusal, cut
+from tracedance_sdk.behaviors.cutting.kept import kept_bytes
+from tracedance_sdk.behaviors.run import Run
+from tracedance_sdk.behaviors.scanning.partition import Wanted
+from tracedance_sdk.behaviors.scanning.store_scan import OnPartition, scan_store
+from tracedance_sdk.errors import BenchmarkRejected, InvalidTrace, StoreError
+from tracedance_sdk.replay import Instance
+from tracedance_sdk.store import TraceStore
+from tracedance_sdk.trace import Trace
+
+_MOST_NAMED: Final = 3
+
+
+class Built(NamedTuple):
+    """A benchmark that was written.
+
+    Attributes:
+        path: Of its instances.
+        about: What it says of itself.
+        refusals: Why places were not cut, the first of each check.
+    """
+
+    path: Path
+    about: dict[str, Any]
+    refusals: dict[str, str]
+
+
+class _Cut(NamedTuple):
+    place: Place
+    context: CutContext
+    protected: Trace
+
+
+def build(
+    query: Query,
+    store: TraceStore,
+    out: Path,
+    *,
+    settings: BuildSettings | None = None,
+    confirmer: Confirmer | None = None,
+    on_partition: OnPartition | None = None,
+) -> Built:
+    """Build one benchmark and write its files; nothing is written when it is rejected.
+
+    Equal stores, queries, settings and confirmations give the same bytes.
+
+    Args:
+        query: Of one behaviour, or two at once; see `Query.parts` for one of two.
+        store: Whose traces it is made of.
+        out: Of the instances; the other files are named after it.
+        settings: How.
+        confirmer: Asks a model whether each occurrence is one; None leaves them unconfirmed.
+        on_partition: Is told of each part of the store that was searched.
+
+    Raises:
+        BenchmarkRejected: The store does not hold what is asked for.
+        StoreError: The store is damaged or lies at a URL.
+        UnreadableFile: The files cannot be written.
+    """
+    how = settings or BuildSettings()
+    if store.path is None:
+        raise StoreError(f"{store!r} lies at a URL; import or copy it first")
+    if not len(store):
+        raise BenchmarkRejected(
+            "the store is empty",
+            reason="too_few_instances",
+            nearest="tracedance import brings traces into it",
+        )
+    gathered = gather(
+        query,
+        store,
+        caps=how.caps,
+        processes=how.processes,
+        kept=how.kept,
+        on_partition=on_partition,
+    )
+    work = Work(query, store, how, gathered, Tally())
+    protection = Protection(store.path, people=how.people)
+    canary = canary_of(name_of(work))
+    instances: list[Instance] = []
+    construction: list[Construction] = []
+    cuts = _cuts(work, protection)
+    for item, said in _confirmed(work, cuts, confirmer, protection):
+        instances.append(
+            made_instance(
+                query,
+                item.place,
+                item.context,
+                protected=item.protected,
+                confirmed=None if confirmer is None else True,
+                canary=canary,
+            )
+        )
+        made = made_construction(
+            query, item.place, item.context, protection=protection, confirmations=said
+        )
+        construction.append(made)
+    if len(instances) < query.kmin:
+        raise too_few(work, len(instances))
+    about = about_benchmark(work, instances, confirmer=confirmer, canary=canary)
+    audit = _audit(work) if how.audit else None
+    write_benchmark(
+        out,
+        instances,
+        construction,
+        about=about,
+        datasheet=datasheet(query, about, instances),
+        audit=audit,
+    )
+    return Built(out, about, work.tally.firsts)
+
+
+def _cuts(work: Work, protection: Protection) -> Iterator[_Cut]:
+    """Yield the places that can be cut, in order, each context once."""
+    query, store, how, gathered, tally = work
+    seen: set[str] = set()
+    for place in gathered.places:
+        tally.tried += 1
+        try:
+            trace = store.get(place.first.trace_id)
+        except (StoreError, InvalidTrace) as error:
+            tally.refuse("unreadable", str(error))
+            continue
+        found = _cut(query, place, trace, how)
+        if isinstance(found, Refusal):
+            tally.refuse(found.name, f"{place.first.trace_id}: {found}")
+            continue
+        protected = protection.trace(found.trace)
+        digest = hashed(kept_bytes(protected.model_copy(update={"id": "-"})).decode())
+        if digest in seen:
+            tally.refuse("the same context again", f"{place.first.trace_id}")
+            continue
+        seen.add(digest)
+        context = found._replace(sha256=hashed(kept_bytes(protected).decode()))
+        yield _Cut(place, context, protected)
+
+
+def _cut(query: Query, place: Place, trace: Trace, how: BuildSettings) -> CutContext | Refusal:
+    """Return the cut, which has to meet the frame of every behaviour."""
+    run = Run.of(trace)
+    found: CutContext | Refusal | None = None
+    for behavior, hit in zip(query.behaviors, place.hits, strict=True):
+        found = cut(trace, hit, behavior, tools=how.tools, most_tokens=how.most_tokens, run=run)
+        if isinstance(found, Refusal):
+            return found
+    assert found is not None  # noqa: S101 - a query has a behaviour
+    return found
+
+
+def _confirmed(
+    work: Work, cuts: Iterator[_Cut], confirmer: Confirmer | None, protection: Protection
+) -> Iterator[tuple[_Cut, tuple[Confirmation, ...]]]:
+    """Yield what is wanted at most, asking a model about no more than that takes."""
+    query, tally = work.query, work.tally
+    left = query.kmax
+    while left > 0:
+        batch = list(islice(cuts, left))
+        if not batch:
+            return
+        if confirmer is None:
+            yield from ((item, ()) for item in batch)
+            return
+        asked = [
+            Asked(behavior, protection.trace(source_trace(item.context)))
+            for item in batch
+            for behavior in query.behaviors
+        ]
+        said = confirmer.confirm(asked)
+        tally.confirmations += said
+        each = len(query.behaviors)
+        for number, item in enumerate(batch):
+            own = tuple(said[number * each : (number + 1) * each])
+            if all(one.confirmed for one in own):
+                left -= 1
+                yield item, own
+
+
+def _audit(work: Work) -> list[dict[str, Any]]:
+    query, store, how, gathered, _ = work
+    behavior = query.behaviors[0]
+    scan = scan_store(
+        store, [Wanted(behavior, query.values(behavior))], where=gathered.condition, caps=how.caps
+    )
+    return audit_sample(
+        store,
+        behavior,
+        scan.occurrences[behavior.id],
+        number=how.audit,
+        seed=how.caps.seed,
+        where=gathered.condition,
+    )
