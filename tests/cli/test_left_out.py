@@ -39,8 +39,8 @@ def test_a_table_is_followed_by_what_the_first_of_each_kind_lacks() -> None:
         "no turn of the model's there       2\n"
         "no answer: empty                   1\n"
         "odd \\x1b[2J                        1\n"
-        "no turn of the model's there, the first: turn 3 is the user's; the model's turns\n"
-        "  are 1, 2 (trace aaaaaaaaaaaa)\n"
+        "no turn of the model's there, the first: turn 3 is the user's; the model's\n"
+        "  turns are 1, 2 (trace aaaaaaaaaaaa)\n"
         "odd \\x1b[2J, the first: very \\x1b[2J (trace dddddddddddd)\n"
     )
     assert not print_left_out(report_console(out, width=80), {"exclusions": {}})

@@ -190,6 +190,17 @@ def test_full_shows_what_is_shortened_otherwise() -> None:
     assert shown(trace, full=True).count("x") == 100_000
 
 
+def test_the_rest_of_a_long_line_is_set_in_as_its_beginning_and_one_line_more_is_no_word() -> None:
+    text = f"    - {'word ' * 20}\n" + "\n".join(f"line {n}" for n in range(12))
+    turn = Turn(index=0, role="user", origin="human", content=(Text(text=text),))
+    told = shown(Trace(id="t", turns=(turn,)), width=60)
+    block = told.split("[0] user (human)\n")[1].split("\n\n")[0].splitlines()
+    assert [line[:10] for line in block[:3]] == ["      - wo", "      word", "  line 0"]
+    assert block[-1] == "  line 11"
+    longer = Turn(index=0, role="user", origin="human", content=(Text(text=f"{text}\nlast"),))
+    assert "  (2 more lines)\n" in shown(Trace(id="t", turns=(longer,)), width=60)
+
+
 @pytest.mark.parametrize("width", [10, 20, 40, 200])
 def test_lines_fit_the_terminal(width: int) -> None:
     longest = max(len(line) for line in shown(EVERYTHING, width=width).splitlines())

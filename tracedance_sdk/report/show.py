@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from tracedance_sdk.errors import InvalidOption
@@ -28,6 +29,8 @@ from tracedance_sdk.trace import (
 _MOST_LINES: Final = 12
 _MOST_CHANGES: Final = 40
 _LONGEST_LINE: Final = 2_000
+_WIDEST_MARGIN: Final = 20
+"""Cells by which the rest of a long line is set in, as its beginning is."""
 _LONGEST_OUTCOME: Final = 300
 _OUTPUT: Final = "output "
 NO_RESULT: Final = "no result was recorded"
@@ -117,12 +120,17 @@ def print_text(text: str, console: ReportConsole, *, full: bool = False, indent:
         indent: Cells before each line.
     """
     lines = text.rstrip().split("\n")
-    shown = lines if full else [line[:_LONGEST_LINE] for line in lines[:_MOST_LINES]]
-    for line, whole in zip(shown, lines, strict=False):
+    # A word on one line more would take the room of that line.
+    most = len(lines) if full or len(lines) == _MOST_LINES + 1 else _MOST_LINES
+    for whole in lines[:most]:
+        line = whole if full else whole[:_LONGEST_LINE]
         cut = ELLIPSIS if len(line) < len(whole) else ""
-        console.say(visible(line.removesuffix("\r")) + cut, indent=indent)
-    if len(shown) < len(lines):
-        console.say(f"({len(lines) - len(shown)} more lines)", style="dim", indent=indent)
+        told = visible(line.removesuffix("\r")) + cut
+        is_long = cell_len(told) > console.width - indent
+        margin = min(len(told) - len(told.lstrip(" ")), _WIDEST_MARGIN) if is_long else 0
+        console.say(told, indent=indent, hang=margin)
+    if most < len(lines):
+        console.say(f"({len(lines) - most} more lines)", style="dim", indent=indent)
 
 
 def _head(trace: Trace) -> Iterator[str]:
