@@ -24,6 +24,7 @@ from tracedance_sdk.replay.rebuilt_test import (
     written_test,
 )
 from tracedance_sdk.trace import (
+    Effect,
     Outcome,
     Result,
     Source,
@@ -76,6 +77,30 @@ def test_what_tools_do_is_taken_from_whoever_knows_best() -> None:
     }
     with pytest.raises(InvalidOption, match="'get_order' cannot have the effect 'safe'"):
         rebuild([trace], effects={"get_order": "safe"})  # type: ignore[dict-item]
+
+
+def test_where_recordings_differ_the_more_harmful_effect_counts() -> None:
+    effects: list[Effect] = ["read", "write", "read"]
+    traces = [
+        order_trace(f"t{n}").model_copy(
+            update={"tools": (ToolDefinition(name="get_order", effect=effect),)}
+        )
+        for n, effect in enumerate(effects)
+    ]
+    assert rebuild(traces).tools["get_order"].definition.effect == "write"
+
+
+@pytest.mark.parametrize("effect", ["pure", "read", "terminal"])
+def test_a_recorded_write_is_not_taken_for_less_on_one_word(effect: Effect) -> None:
+    told = ToolDefinition(name="get_order", effect="write")
+    trace = order_trace().model_copy(update={"tools": (told,)})
+    with pytest.raises(InvalidOption, match="'get_order' was recorded as 'write'"):
+        rebuild([trace], effects={"get_order": effect})
+    (test,) = rebuild([trace], effects={"get_order": effect}, overrule={"get_order"}).tests
+    tool = next(tool for tool in test.tools if tool.name == "get_order")
+    assert (tool.effect, tool.overrules) == (effect, "write")
+    assert "overrules: write" in written_test(test)
+    assert parse_test(written_test(test).encode()) == test
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from tracedance_sdk.cli.columns import print_columns
@@ -27,6 +29,9 @@ def print_rebuilt(done: RebuildDone, *, as_json: bool) -> None:
         f"with {count(report['recordings'], 'recorded call')}"
         + (f", {report['unanswered']:,} without an answer" if report["unanswered"] else "")
     )
+    if report["masked"]:
+        kinds = ", ".join(f"{number:,} {kind}" for kind, number in report["masked"].items())
+        console.say(f"masked: {kinds}")
     if report["left_out"]:
         rows = [(reason, f"{number:,}") for reason, number in report["left_out"].items()]
         print_columns(console, ("Left out", "traces"), rows, numbers=(1,))
@@ -37,7 +42,7 @@ def print_rebuilt(done: RebuildDone, *, as_json: bool) -> None:
             (
                 tool["name"],
                 tool["effect"],
-                tool["effect_from"],
+                _who_says(tool),
                 tool["definition"],
                 f"{tool['recordings']:,}",
             )
@@ -60,3 +65,8 @@ def print_rebuilt(done: RebuildDone, *, as_json: bool) -> None:
             "agrees, which may be chance"
         )
     console.say(f"tests: {done.plan.out}")
+
+
+def _who_says(tool: dict[str, Any]) -> str:
+    overrules = tool["overrules"]
+    return f"{tool['effect_from']}, over {overrules}" if overrules else tool["effect_from"]

@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     from tracedance_sdk.recording.flushing import flush
     from tracedance_sdk.recording.personal_names import read_names
     from tracedance_sdk.recording.pseudonymising import Pseudonymiser
-    from tracedance_sdk.recording.pseudonyms import redaction_key
+    from tracedance_sdk.recording.pseudonyms import (
+        holds_redaction_key,
+        keep_redaction_key,
+        redaction_key,
+    )
     from tracedance_sdk.recording.recorder import TraceRecorder
     from tracedance_sdk.recording.redaction import Redactor, SecretRedactor
     from tracedance_sdk.recording.replayed_errors import ReplayedError
@@ -53,6 +57,8 @@ __all__ = [
     "declared_effect",
     "flush",
     "freeze",
+    "holds_redaction_key",
+    "keep_redaction_key",
     "read_names",
     "redaction_key",
     "state_source",
@@ -79,7 +85,7 @@ __getattr__, __dir__ = lazy_face(
         "flushing": ("flush",),
         "personal_names": ("read_names",),
         "pseudonymising": ("Pseudonymiser",),
-        "pseudonyms": ("redaction_key",),
+        "pseudonyms": ("holds_redaction_key", "keep_redaction_key", "redaction_key"),
         "recorder": ("TraceRecorder",),
         "redaction": ("Redactor", "SecretRedactor"),
         "replayed_errors": ("ReplayedError",),

@@ -71,6 +71,29 @@ def redaction_key(folder: str | os.PathLike[str] | None) -> bytes:
         raise JournalError(f"redaction key {str(path)!r} cannot be used: {error}") from error
 
 
+def holds_redaction_key(folder: str | os.PathLike[str]) -> bool:
+    """Whether a folder has a key of its own."""
+    return (Path(folder) / KEY_FILE).exists()
+
+
+def keep_redaction_key(folder: str | os.PathLike[str], key: bytes) -> None:
+    """Keep a key in a folder, beside what was masked under it; one that is there stays.
+
+    Args:
+        folder: Made when absent.
+        key: 32 bytes, as `redaction_key` returns them.
+
+    Raises:
+        JournalError: The key file cannot be made.
+    """
+    path = Path(folder) / KEY_FILE
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        create_private(path, key)
+    except OSError as error:
+        raise JournalError(f"redaction key {str(path)!r} cannot be made: {error}") from error
+
+
 @functools.cache
 def _process_key() -> bytes:
     return secrets.token_bytes(KEY_BYTES)

@@ -97,6 +97,8 @@ class TestTool(_Part):
         effect: What a use does to the world; ``unknown`` is taken for a write.
         effect_from: Who says so: ``explicit`` (whoever rebuilt the test), ``recorded`` (with the
             run), ``table`` (of known tools and names), ``default``.
+        overrules: The more harmful effect that was recorded or is in the table, where whoever
+            rebuilt the test said that it is not so.
         origin: Where the definition comes from.
     """
 
@@ -105,6 +107,7 @@ class TestTool(_Part):
     name: str
     effect: Effect = "unknown"
     effect_from: Literal["explicit", "recorded", "table", "default"] = "default"
+    overrules: Effect | None = None
     origin: Literal["recorded", "known", "inferred"] = "inferred"
     description: str | None = None
     parameters: dict[str, Json] | None = None

@@ -18,9 +18,12 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
+import orjson
+
 from tracedance_sdk.errors import InvalidOption
-from tracedance_sdk.recording import declared_effect
+from tracedance_sdk.recording import Redactor, declared_effect
 from tracedance_sdk.replay.answers.answer import Answer, MissKind, Origin
+from tracedance_sdk.replay.answers.first_records import untouched_records
 from tracedance_sdk.replay.answers.pure_tools import (
     TOOL_TIMEOUT,
     PureCall,
@@ -56,7 +59,7 @@ from tracedance_sdk.replay.recordings import (
     subjects_of,
     writes_that_matter,
 )
-from tracedance_sdk.trace import UNKNOWN, ErrorInfo, Json, Result, call_key
+from tracedance_sdk.trace import UNKNOWN, ErrorInfo, Json, Result, call_key, spelled_out
 
 _log = logging.getLogger(__name__)
 
@@ -91,6 +94,8 @@ class Ladder:
         excluded_ids: Conversations that no rule is learned from.
         names_nearest: Whether a miss names the recorded calls that are most like it.
         tools: All tools that there are; a call of another is told so. None knows none.
+        redactor: Takes secrets out of what is asked, as they were taken out of the recordings, so
+            that both are the same call. A pure tool is run with what was asked.
 
     Raises:
         InvalidOption: A tool is to be run that is not pure.
@@ -106,6 +111,7 @@ class Ladder:
     excluded_ids: frozenset[str] = frozenset()
     names_nearest: bool = False
     tools: frozenset[str] | None = None
+    redactor: Redactor | None = None
 
     def __post_init__(self) -> None:
         for name, function in self.pure.items():
@@ -116,6 +122,14 @@ class Ladder:
                     raise InvalidOption(
                         f"{name!r} is not pure but {said!r}; only pure tools are run"
                     )
+
+    def without_secrets(self, arguments: Json) -> Json:
+        """Return what is asked as the recordings have it."""
+        if self.redactor is None:
+            return arguments
+        data = orjson.dumps(spelled_out(arguments))
+        clean = self.redactor.redact(data)
+        return arguments if clean == data else orjson.loads(clean)
 
     def begin(self) -> AnswerSession:
         """Return the answers of one run, which depend on the calls that were made before."""
@@ -209,11 +223,14 @@ class AnswerSession:
 
     def _flow(self, name: str, arguments: Json) -> _Flow:
         """Find an answer; yield the call where a pure tool is to be run or a simulator asked."""
+        given = arguments
+        arguments = self._ladder.without_secrets(given)
         key = call_key(name, arguments)
         self._asked[key] += 1
         found = self._look(key, name, arguments)
         if isinstance(found, PureCall):
-            computed = yield found
+            asked = given if isinstance(given, dict) else {}
+            computed = yield found._replace(arguments=asked)
             found = _computed(computed)
         if not isinstance(found, Answer):
             made_up = None
@@ -366,7 +383,7 @@ class AnswerSession:
         found = self._read_answers().about(name, item.rule.fields, other_than=key)
         if found is None and name not in self._changed:
             if self._before is None:
-                self._before = _untouched_records(self._ladder)
+                self._before = untouched_records(self._ladder.shelf.own, self._ladder.effect_of)
             found = self._before.about(name, item.rule.fields, other_than=key)
         return UNKNOWN if found is None else found.value
 
@@ -461,27 +478,6 @@ def _computed(found: Simulated | Result | None) -> Answer:
 
 async def _here(function: Callable[..., Any], *arguments: Any) -> Any:
     return function(*arguments)
-
-
-def _untouched_records(ladder: Ladder) -> KnownRecords:
-    """Return the records that the conversation's own recordings show as they were at first."""
-    known = KnownRecords()
-    own = ladder.shelf.own
-    changed: set[object] = set()
-    n_writes = 0
-    for recording in own.recordings:
-        for lost in own.lost_writes(n_writes, recording.n_writes):
-            changed |= lost.subjects
-        n_writes = recording.n_writes
-        name, arguments = recording.name, recording.arguments
-        did_fail = recording.result.ok is False
-        if ladder.effect_of(name) in WRITES:
-            changed |= set() if did_fail else changed_by(name, arguments)
-        elif not did_fail and not recording.is_masked:
-            is_as_at_first = changed.isdisjoint(subjects_of(name, arguments))
-            value = parsed(recording.result).value if is_as_at_first else None
-            known.add(recording.key, arguments, value)
-    return known
 
 
 def _recency(conversation: Conversation, before: datetime | None) -> tuple[bool, float]:

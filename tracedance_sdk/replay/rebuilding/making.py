@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
+from tracedance_sdk.recording import Redactor
 from tracedance_sdk.replay.people import Persona, PersonaRule, persona_of
 from tracedance_sdk.replay.people.decisions import Decision
 from tracedance_sdk.replay.rebuilding.effects import ToolWithEffect, tools_of
+from tracedance_sdk.replay.rebuilding.masking import TraceMasker
 from tracedance_sdk.replay.rebuilt_test import (
     Borrow,
     RebuiltTest,
@@ -46,6 +49,7 @@ class Rebuilt(NamedTuple):
         decisions: By test, what was kept of the values that its person said or was told.
         left_out: Traces without a test.
         unanswered: Calls whose answers were not recorded.
+        masked: Secrets that were taken out, by kind.
     """
 
     tests: tuple[RebuiltTest, ...]
@@ -53,46 +57,56 @@ class Rebuilt(NamedTuple):
     decisions: dict[str, tuple[Decision, ...]]
     left_out: tuple[LeftOut, ...]
     unanswered: int
+    masked: Mapping[str, int] = MappingProxyType({})
 
 
 def rebuild(
     traces: Sequence[Trace],
     *,
     effects: Mapping[str, Effect] | None = None,
+    overrule: Collection[str] = (),
     rule: PersonaRule = "R3",
+    redactor: Redactor | None = None,
 ) -> Rebuilt:
     """Rebuild conversations as tests.
 
     Args:
         traces: The conversations; those of one group do not borrow from each other.
         effects: What tools do, by name, where the recordings and the table are not to be believed.
+        overrule: Tools of which such an effect counts although a more harmful one was recorded.
         rule: What a rebuilt person remembers; see `PersonaRule`.
+        redactor: Takes secrets out of the conversations first; None leaves them as they are.
 
     Raises:
-        InvalidOption: An effect that there is not.
+        InvalidOption: An effect that there is not, or one more harmless than was recorded.
     """
-    tools = tools_of(traces, effects)
+    masker = TraceMasker(redactor)
+    tools = tools_of(traces, effects, overrule=overrule)
     tests: list[RebuiltTest] = []
     decisions: dict[str, tuple[Decision, ...]] = {}
     left_out: list[LeftOut] = []
     names: Counter[str] = Counter()
     seen: set[str] = set()
-    for trace in traces:
-        reason = "the same trace again" if trace.id in seen else _unfit(trace)
-        seen.add(trace.id)
-        if reason is not None:
-            left_out.append(LeftOut(trace.id, reason))
+    for recorded in traces:
+        trace = masker.masked(recorded)
+        identity = "" if trace is None else trace.id
+        reason = "the same trace again" if identity in seen else _unfit(trace)
+        if trace is None or reason is not None:
+            left_out.append(LeftOut(identity, reason or ""))
             continue
+        seen.add(identity)
         name = _name(trace, names)
         persona = persona_of(trace, rule=rule, is_pure=lambda n: _effect(tools, n) == "pure")
         tests.append(_test(trace, name, tools, persona))
         decisions[name] = persona.decisions
     unanswered = sum(call.answer is None for test in tests for call in test.recordings)
-    return Rebuilt(tuple(tests), tools, decisions, tuple(left_out), unanswered)
+    return Rebuilt(tuple(tests), tools, decisions, tuple(left_out), unanswered, masker.counts)
 
 
-def _unfit(trace: Trace) -> str | None:
+def _unfit(trace: Trace | None) -> str | None:
     """Return why no test can be made of a trace."""
+    if trace is None:
+        return "it could not be searched for secrets"
     if _opening(trace) is None:
         return "nobody opens the conversation"
     if not any(turn.role == "assistant" for turn in trace.turns):
@@ -175,6 +189,7 @@ def _tool(known: ToolWithEffect) -> TestTool:
         name=tool.name,
         effect=tool.effect,
         effect_from=known.effect_from,
+        overrules=known.overrules,
         origin=tool.origin,
         **given,
     )

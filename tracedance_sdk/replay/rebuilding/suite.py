@@ -10,8 +10,15 @@ from pathlib import Path
 from typing import Final
 
 from tracedance_sdk.errors import InvalidOption, InvalidTest, TraceDanceError, UnreadableFile
+from tracedance_sdk.recording import (
+    Redactor,
+    SecretRedactor,
+    holds_redaction_key,
+    redaction_key,
+)
 from tracedance_sdk.replay.answers import CandidateOrder, Ladder, PureTool, Simulator
 from tracedance_sdk.replay.derivation import RuleBook
+from tracedance_sdk.replay.rebuilding.effects import HARM
 from tracedance_sdk.replay.rebuilding.faults import faults_of
 from tracedance_sdk.replay.rebuilt_test import (
     SUFFIX,
@@ -40,18 +47,21 @@ class Suite:
 
     Args:
         tests: In the order in which candidates of one call are named.
+        redactor: Takes secrets out of calls as they were taken out of the recordings.
 
     Attributes:
         tests: Those that are run.
+        redactor: As given; of a folder, the one that its ``redaction.key`` makes.
         effects: What tools do, by name; where tests differ, the more harmful effect.
 
     Raises:
         InvalidOption: Two tests have one id.
     """
 
-    def __init__(self, tests: Iterable[RebuiltTest]) -> None:
+    def __init__(self, tests: Iterable[RebuiltTest], *, redactor: Redactor | None = None) -> None:
         self.tests: Sequence[RebuiltTest] = tuple(tests)
         self._all = self.tests
+        self.redactor = redactor
         self.effects: Mapping[str, Effect] = _effects(self.tests)
         self._index = RecordingIndex(map(self._conversation, self.tests))
         self._rules = RuleBook(self._index, self.effect_of)
@@ -76,6 +86,7 @@ class Suite:
                 them named; or no tests at all.
             InvalidOption: Two tests have one id.
             UnsupportedVersion: Written by a newer release.
+            JournalError: A key of its pseudonyms that cannot be used.
         """
         where = Path(folder)
         if not where.is_dir():
@@ -85,7 +96,11 @@ class Suite:
             raise InvalidTest(f"{os.fspath(folder)!r} holds no rebuilt tests (*{SUFFIX})")
         if len(files) > _MOST_FILES:
             raise InvalidTest(f"{os.fspath(folder)!r} holds {len(files):,} files")
-        return cls(_read(files) if on_bad is None else _read_sound(files, on_bad))
+        redactor = None
+        if holds_redaction_key(where):
+            redactor = SecretRedactor(key=redaction_key(where))
+        tests = _read(files) if on_bad is None else _read_sound(files, on_bad)
+        return cls(tests, redactor=redactor)
 
     def only(self, identities: Iterable[str]) -> Suite:
         """Return the suite with only these tests to run; all others still lend their recordings.
@@ -153,6 +168,7 @@ class Suite:
             excluded_groups=groups,
             names_nearest=names_nearest,
             tools=frozenset(self.effects),
+            redactor=self.redactor,
         )
 
     def _conversation(self, test: RebuiltTest) -> Conversation:
@@ -237,13 +253,10 @@ def _read_sound(
     return list(found.values())
 
 
-_HARM: Final[tuple[Effect, ...]] = ("pure", "read", "terminal", "unknown", "write")
-
-
 def _effects(tests: Iterable[RebuiltTest]) -> dict[str, Effect]:
     found: dict[str, Effect] = {}
     for test in tests:
         for tool in test.tools:
             before = found.get(tool.name, "pure")
-            found[tool.name] = max(before, tool.effect, key=_HARM.index)
+            found[tool.name] = max(before, tool.effect, key=HARM.index)
     return found
