@@ -203,9 +203,9 @@ def test_a_run_is_shown_as_people_read_it() -> None:
     assert not found.response
     assert [(line.kind, line.text) for line in found.context] == [
         ("heading", "system prompt"),
-        ("text", "You book rooms."),
+        ("prompt", "You book rooms."),
         ("heading", "tools"),
-        ("text", "find_rooms"),
+        ("prompt", "find_rooms"),
         ("heading", "[0] user"),
         ("text", "A room,\nplease."),
         ("heading", "[1] assistant"),

@@ -28,7 +28,7 @@ from tracedance_sdk.judging import (
 from tracedance_sdk.replay import GRADER, Exclusion
 from tracedance_sdk.trace import Trace
 
-_NO_REPLY = "its reply is in no result set given"
+NO_REPLY = "its reply is in no result set given"
 
 
 class LabelItems(NamedTuple):
@@ -97,7 +97,7 @@ def _of_rows(
                 continue
             item = _recorded(row, trace)
         if item is None:
-            found.excluded.append(left_out(row, _NO_REPLY))
+            found.excluded.append(left_out(row, NO_REPLY))
             continue
         check_item(rubric, item)
         found.items.append(item)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from tracedance_sdk.cli.complaints import complain
 from tracedance_sdk.cli.counts import count
 from tracedance_sdk.cli.judge_items import NO_CONTEXT
-from tracedance_sdk.cli.label_items import LabelItems
+from tracedance_sdk.cli.label_items import NO_REPLY, LabelItems
 from tracedance_sdk.cli.label_keys import standard_keys
 from tracedance_sdk.cli.label_screen import LabelScreen
 from tracedance_sdk.cli.left_out import told_left_out
@@ -39,6 +39,12 @@ from tracedance_sdk.report import in_one_line, report_console, visible
 from tracedance_sdk.trace import check_file, json_digest
 
 _LONGEST_NAME = 80
+_ADVICE = {
+    NO_REPLY: "; give the folder that holds the replies too: tracedance label JUDGED REPLIES "
+    "--traces TRACES",
+    NO_CONTEXT: "; give with --traces the folder, file or store that holds their traces",
+}
+"""Why all is left out -> what to do."""
 
 
 class LabelPlan(NamedTuple):
@@ -247,9 +253,14 @@ def _chosen(plan: LabelPlan, items: LabelItems) -> list[JudgedItem]:
 
 
 def _nothing(items: LabelItems) -> str:
+    """Return that there is nothing to label, why, and what to do about it."""
     if not items.excluded:
-        return "there is nothing to label"
-    return f"there is nothing to label; {told_left_out(items.excluded)}"
+        return (
+            "there is nothing to label: the sources hold no trace; name a store, a folder or files "
+            "with traces, or a result set of next-turn or judge"
+        )
+    advice = next((told for why, told in _ADVICE.items() if why in items.exclusions), "")
+    return f"there is nothing to label; {told_left_out(items.excluded)}{advice}"
 
 
 def _check_out(plan: LabelPlan) -> None:

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, Literal
 
+from rich.cells import cell_len, set_cell_size
+
+from tracedance_sdk.cli.counts import count
 from tracedance_sdk.cli.label_keys import Keys, Press
 from tracedance_sdk.judging import (
     Answer,
@@ -24,9 +27,11 @@ from tracedance_sdk.report import ReportConsole, in_one_line, shorten, visible
 
 Ended = Literal["done", "quit", "no more input"]
 
-_STYLES: Final = {"heading": "cyan", "text": "", "aside": "dim"}
+_STYLES: Final = {"heading": "cyan", "text": "", "prompt": "", "aside": "dim"}
 _MORE: Final = 10
 """How many times as much of an item the key ``m`` shows."""
+_PROMPT_LINES: Final = 6
+"""Lines on the screen that a system prompt gets: it is much the same for every item."""
 
 
 class LabelScreen:
@@ -93,10 +98,11 @@ class LabelScreen:
             return True
         elif key == "b":
             if session.back():
+                say("back" + self._lost_note(), style="yellow")
                 return True
             say("this is the first item", style="yellow")
         elif key == "m":
-            self._show(session, item, self._most_characters * _MORE)
+            self._show(session, item, self._most_characters * _MORE, is_more=True)
         else:
             name = shorten(key, 20) if key.isprintable() else "this"
             say(f"{in_one_line(name)} is no key here", style="yellow")
@@ -123,7 +129,9 @@ class LabelScreen:
         press = self._keys.press()
         return press is not None and press.key.casefold() == "b" and session.back()
 
-    def _show(self, session: Labelling, item: JudgedItem, most_characters: int) -> None:
+    def _show(
+        self, session: Labelling, item: JudgedItem, most_characters: int, *, is_more: bool = False
+    ) -> None:
         console = self._console
         line = "─" if console.can_print("─") else "-"
         console.say(f"\n{line * min(console.width, 100)}", style="dim")
@@ -131,9 +139,10 @@ class LabelScreen:
         console.say(f"{session.position:,} of {session.n_items:,} ({labelled})", style="bold")
         texts = item_texts(item, most_characters=most_characters)
         about_run = self._rubric.about == "trace"
-        self._section("the run" if about_run else "what came before", texts.context)
+        title = "the run" if about_run else "what came before"
+        self._section(title, texts.context, is_more=is_more)
         if not about_run:
-            self._section("the response to label", texts.response)
+            self._section("the response to label", texts.response, is_more=is_more)
         self._show_rubric()
         if session.given is not None:
             given = Answer(session.given.score, session.given.passed)
@@ -141,15 +150,27 @@ class LabelScreen:
             console.say(in_one_line(f"your answer so far: {_answer_text(given)}{note}"))
         console.say(self._keys_text(), style="bold")
 
-    def _section(self, title: str, lines: Iterable[TextLine]) -> None:
+    def _section(self, title: str, lines: Iterable[TextLine], *, is_more: bool) -> None:
         self._console.say(f"\n{title.upper()}", style="bold")
         is_empty = True
         for kind, text in lines:
             is_empty = False
-            for part in visible(text).split("\n"):
+            parts = visible(text).split("\n")
+            shown = parts if is_more or kind != "prompt" else _first_lines(parts, self._room)
+            for part in shown:
                 self._console.say(part, style=_STYLES[kind], indent=0 if kind == "heading" else 2)
+            if shown != parts:
+                hidden = len("\n".join(parts)) - len("\n".join(shown))
+                told = f"... {hidden:,} more characters (m shows all)"
+                if len(parts) > len(shown):
+                    told = f"... {count(len(parts) - len(shown), 'more line')} (m shows all)"
+                self._console.say(told, style="dim", indent=2)
         if is_empty:
             self._console.say("(empty)", style="dim", indent=2)
+
+    @property
+    def _room(self) -> int:
+        return max(20, self._console.width - 2)
 
     def _show_rubric(self) -> None:
         console, rubric = self._console, self._rubric
@@ -162,6 +183,21 @@ class LabelScreen:
     def _keys_text(self) -> str:
         scores = "p pass, f fail" if "p" in self._answers else "0-5 score"
         return f"{scores}, u unsure, n note, s skip, b back, m more of the text, q quit"
+
+
+def _first_lines(lines: list[str], width: int) -> list[str]:
+    """Return the beginning of lines, as many as take a few rows of so many cells."""
+    shown: list[str] = []
+    rows = _PROMPT_LINES
+    for line in lines:
+        if rows <= 0:
+            break
+        needed = max(1, -(-cell_len(line) // width))
+        shown.append(line if needed <= rows else set_cell_size(line, rows * width).rstrip())
+        rows -= needed
+    # A rest of a line or two is shown rather than counted.
+    rest = sum(max(1, -(-cell_len(line) // width)) for line in lines[len(shown) :])
+    return lines if shown == lines[: len(shown)] and rest <= 2 else shown
 
 
 def _answer_text(answer: Answer) -> str:

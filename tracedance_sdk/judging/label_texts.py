@@ -17,17 +17,19 @@ from tracedance_sdk.judging.items import JudgedItem
 from tracedance_sdk.judging.rubric_prompt import message
 from tracedance_sdk.trace import Json
 
-LineKind = Literal["heading", "text", "aside"]
+LineKind = Literal["heading", "text", "prompt", "aside"]
 
 _OPENS: Final = re.compile(r"<<<(\w+) ([0-9a-f]+)")
 _LONGEST_INLINE: Final = 100
+_PROMPTS: Final = ("system_prompt", "tools")
 
 
 class TextLine(NamedTuple):
     """A piece of what is shown; its text may have several lines, and nothing vouches for it.
 
     Attributes:
-        kind: ``heading``, ``text`` that was recorded, or an ``aside`` of ours.
+        kind: ``heading``, ``text`` that was recorded, a ``prompt`` (a system prompt, or the names
+            of tools: recorded too, and much the same for every item), or an ``aside`` of ours.
         text: To be made safe before a terminal gets it.
     """
 
@@ -109,14 +111,15 @@ def _lines(entry: dict[str, Any]) -> Iterator[TextLine]:
     elif "role" in entry:
         origin = f" ({entry['origin']})" if "origin" in entry else ""
         yield TextLine("heading", f"[{entry['turn']}] {entry['role']}{origin}")
-        yield from _texts(entry["text"])
+        yield from _texts(entry["text"], "prompt" if entry["role"] == "system" else "text")
     elif set(entry) == {"text"}:
         yield from _texts(entry["text"])
     else:
         for name, value in entry.items():
             yield TextLine("heading", name.replace("_", " "))
             is_list = name == "tools" and isinstance(value, list)
-            yield from _texts(", ".join(map(str, value)) if is_list else value)
+            kind: LineKind = "prompt" if name in _PROMPTS else "text"
+            yield from _texts(", ".join(map(str, value)) if is_list else value, kind)
 
 
 def _call_lines(entry: dict[str, Any], title: str) -> Iterator[TextLine]:
@@ -146,9 +149,9 @@ def _result_lines(entry: dict[str, Any]) -> Iterator[TextLine]:
             yield from _texts(entry[name])
 
 
-def _texts(value: Json) -> Iterator[TextLine]:
+def _texts(value: Json, kind: LineKind = "text") -> Iterator[TextLine]:
     if value not in ("", None):
-        yield TextLine("text", value if isinstance(value, str) else _compact(value))
+        yield TextLine(kind, value if isinstance(value, str) else _compact(value))
 
 
 def _compact(value: Json) -> str:
