@@ -14,7 +14,7 @@ from tracedance_sdk.cli.replay_plan import ReplayPlan
 from tracedance_sdk.errors import InvalidTrace, TraceDanceError, UnreadableFile
 from tracedance_sdk.formats import save_trace
 from tracedance_sdk.grading import ResultRow, ResultSetWriter
-from tracedance_sdk.recording import SecretRedactor, redaction_key
+from tracedance_sdk.recording import SecretRedactor, holds_redaction_key, redaction_key
 from tracedance_sdk.replay import (
     Doubt,
     JudgedRun,
@@ -119,6 +119,7 @@ class KeptRuns:
             "runs": len(runs),
             "answers": dict(sorted(stamps.items())),
             "stale": sum(run.n_stale for run in runs),
+            "masked": sum(run.n_masked for run in runs),
             "misses": dict(Counter(a.miss for run in runs for a in run.answers if a.miss)),
             "ended": dict(Counter(run.ended for run in runs)),
             "rules": masked.value(_rules(runs)),
@@ -152,7 +153,11 @@ def in_order(items: list[JudgedRun | NotRun], suite: Suite) -> list[JudgedRun | 
 
 def masked_by(plan: ReplayPlan) -> Masked:
     """Return what takes out secrets, as the recorder would."""
-    return Masked(None if plan.no_redact else SecretRedactor(key=redaction_key(None)))
+    if plan.no_redact:
+        return Masked(None)
+    # The key of the tests, where they have one: then equal secrets are seen to be equal.
+    folder = plan.folder if holds_redaction_key(plan.folder) else None
+    return Masked(SecretRedactor(key=redaction_key(folder)))
 
 
 def check_place(folder: Path, option: str) -> None:

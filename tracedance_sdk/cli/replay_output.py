@@ -61,6 +61,8 @@ def print_replayed(done: Replayed, *, as_json: bool) -> None:
     _print_rest(manifest, console)
     if manifest["stale"]:
         console.say(f"{count(manifest['stale'], 'answer')} recorded in another state: stale")
+    if manifest["masked"]:
+        console.say(f"{count(manifest['masked'], 'answer')} with masked parts: told less than then")
     if manifest["calls"]["sent"] or manifest["calls"]["from_cache"]:
         console.say(told_spent(manifest))
     console.say(f"result set: {done.plan.out}")

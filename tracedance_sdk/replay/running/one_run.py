@@ -73,6 +73,11 @@ class ReplayedRun(NamedTuple):
         return sum(answer.stale for answer in self.answers)
 
     @property
+    def n_masked(self) -> int:
+        """Answers of which parts were masked or not kept when they were recorded."""
+        return sum(answer.masked for answer in self.answers)
+
+    @property
     def fidelity(self) -> float:
         """Share of the answers that a verdict may rest on, from 0 to 1; 1 without any call."""
         if not self.answers:
@@ -278,7 +283,7 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
     found: dict[str, Any] = {"stamp": answer.stamp}
     if answer.origin is not None:
         found["origin"] = answer.origin._asdict()
-    for name in ("stale", "write_history_differs", "n_disagreeing", "rule", "proof"):
+    for name in ("stale", "masked", "write_history_differs", "n_disagreeing", "rule", "proof"):
         if getattr(answer, name):
             found[name] = getattr(answer, name)
     for name in ("simulator", "miss"):

@@ -247,10 +247,11 @@ def _ladder(suite: Suite, test: RebuiltTest, players: Players, how: SuiteSetting
 def rows_of_runs(found: Sequence[JudgedRun | NotRun]) -> Iterator[ResultRow]:
     """Yield a row of a result set for each run.
 
-    Beside the usual fields a row has ``answers`` (how many came from where), ``stale``,
-    ``rests_on`` (what it rests on that is no evidence), ``fidelity``, ``ended`` and ``production``
-    (the recorded verdict). Where the nearest recordings were asked for, ``missed`` holds each call
-    that no recording answered, with those that are most like it and the arguments that differ.
+    Beside the usual fields a row has ``answers`` (how many came from where), ``stale``, ``masked``
+    (answers that tell less than the tool did), ``rests_on`` (what it rests on that is no evidence),
+    ``fidelity``, ``ended`` and ``production`` (the recorded verdict). Where the nearest recordings
+    were asked for, ``missed`` holds each call that no recording answered, with those that are most
+    like it and the arguments that differ.
     """
     for item in found:
         if isinstance(item, NotRun):
@@ -274,6 +275,7 @@ def _row(item: JudgedRun) -> ResultRow:
     own = {
         "answers": dict(sorted(run.stamps.items())),
         "stale": run.n_stale,
+        "masked": run.n_masked,
         "rests_on": list(item.doubts),
         "fidelity": round(run.fidelity, 4),
         "ended": run.ended,
