@@ -478,6 +478,17 @@ def test_ids_and_agents_stay_readable_in_a_narrow_table(kept: Path, tracedance: 
     assert alone.splitlines()[1].split()[0] == "0123456789ab"
 
 
+def test_traces_whose_ids_leave_no_room_for_a_table_are_blocks(
+    kept: Path, tracedance: Tracedance
+) -> None:
+    names = [f"run-of-a-benchmark-with-a-long-name-2026-11-30-instance-{n}" for n in range(2)]
+    TraceStore.open(kept).add([trace(name, agent="a" * 30) for name in names])
+    out = tracedance("ls", kept, "--where", "starts_with(trace_id, 'run-of')").out
+    assert max(map(len, out.splitlines())) <= 80
+    assert out.startswith(f"Trace    {names[0]}\nagent    {'a' * 30}\n")
+    assert out.endswith("\n2 traces\n")
+
+
 def test_an_answer_with_more_columns_than_fit_is_a_block_for_each_row(
     kept: Path, tracedance: Tracedance
 ) -> None:

@@ -55,11 +55,12 @@ def fit_columns(
     rows: Sequence[Sequence[str]],
     *,
     numbers: Sequence[int] = (),
+    gap: int = 2,
     least: Mapping[int, int] | None = None,
 ) -> bool:
     """Whether `print_columns` can print a table that is no wider than the console."""
     widths = _widths(_lines(titles, rows), {})
-    return _total(_floors(widths, numbers, least or {}), 2) <= console.width
+    return _total(_floors(widths, numbers, least or {}), gap) <= console.width
 
 
 def print_records(

@@ -84,7 +84,7 @@ def _traces(store: TraceStore, where: str) -> list[dict[str, Any]]:
 
 
 def _print_sources(found: list[dict[str, Any]], sessions: int, console: ReportConsole) -> None:
-    from tracedance_sdk.cli.columns import print_columns
+    from tracedance_sdk.cli.columns import fit_columns, print_columns, print_records
 
     numbers = ("sessions", "traces", "turns", "calls", *(f"fit_{name}" for name in _FITNESS))
     rows = [
@@ -98,14 +98,17 @@ def _print_sources(found: list[dict[str, Any]], sessions: int, console: ReportCo
     fit = ("read", "grade", "state", "rebuilt", "next")
     places = range(2, 2 + len(numbers))
     least = {0: _LEAST_AGENT}
-    print_columns(console, (*titles, *fit), rows, numbers=places, gap=1, least=least)
+    if fit_columns(console, (*titles, *fit), rows, numbers=places, gap=1, least=least):
+        print_columns(console, (*titles, *fit), rows, numbers=places, gap=1, least=least)
+    else:
+        print_records(console, (*titles, *fit), rows)
     size = sum(item["document_bytes"] for item in found)
     console.say(f"{count(sum(item['traces'] for item in found), 'trace')}, {size:,} bytes of JSON")
 
 
 def _print_traces(found: list[dict[str, Any]], console: ReportConsole) -> None:
     from tracedance_sdk.cli.choosing import short_ids
-    from tracedance_sdk.cli.columns import fit_columns, print_columns
+    from tracedance_sdk.cli.columns import fit_columns, print_columns, print_records
 
     ids = short_ids((row["trace_id"] for row in found), least=_ID_CHARACTERS)
     rows = [
@@ -123,5 +126,8 @@ def _print_traces(found: list[dict[str, Any]], console: ReportConsole) -> None:
     most = {2: _MOST_OF_TASK}
     whole = {place: most.get(place, console.width) for place in range(4)}
     gap = 2 if fit_columns(console, _TITLES, rows, numbers=range(4, 7), least=whole) else 1
-    print_columns(console, _TITLES, rows, numbers=range(4, 7), gap=gap, least=least, most=most)
+    if fit_columns(console, _TITLES, rows, numbers=range(4, 7), gap=gap, least=least):
+        print_columns(console, _TITLES, rows, numbers=range(4, 7), gap=gap, least=least, most=most)
+    else:
+        print_records(console, _TITLES, rows)
     console.say(count(len(rows), "trace"))
