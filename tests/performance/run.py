@@ -96,6 +96,7 @@ def main(line: list[str]) -> int:
         model_calls,
         recording_calls,
         replay_answers,
+        scanning,
         storing,
         trace_files,
     )
@@ -110,6 +111,7 @@ def main(line: list[str]) -> int:
         memory,
         model_calls,
         replay_answers,
+        scanning,
     )
     budgets = [budget for module in modules for budget in module.BUDGETS]
     known = [budget.name for budget in budgets]

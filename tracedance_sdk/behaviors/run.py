@@ -5,7 +5,7 @@ It is made of the rows of a store's views, or of a trace that lies in no store; 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -26,7 +26,7 @@ class SeenCall:
 
     __slots__ = ("__dict__", "_row", "index", "name", "signs", "turn")
 
-    def __init__(self, row: dict[str, Any], signs: dict[str, Any]) -> None:
+    def __init__(self, row: Mapping[str, Any], signs: Mapping[str, Any]) -> None:
         self._row = row
         self.signs = signs
         self.index: int = row["call"]
@@ -39,12 +39,12 @@ class SeenCall:
         text = self._row["arguments"]
         return None if text is None else parse_json(text, where="arguments")
 
-    @property
+    @cached_property
     def arguments_text(self) -> str:
         """The arguments as JSON, else as the model wrote them."""
         return str(self._row["arguments"] or self._row["raw_arguments"] or "")
 
-    @property
+    @cached_property
     def result(self) -> str:
         """The result's text with its error's; empty when there is none."""
         row = self._row
@@ -62,7 +62,7 @@ class SeenCall:
         """Whether the agent asked for it, and no simulated user or tool."""
         return bool(self._row["requested_by"] == "agent")
 
-    @property
+    @cached_property
     def command(self) -> str:
         """Of a shell: its text; else empty."""
         return str(self.signs["command"] or "")
@@ -83,23 +83,32 @@ class SeenTurn:
 
     Attributes:
         index: In the run, from 0.
-        role: system, user or assistant.
-        origin: Who really wrote it: human, harness, agent or environment.
-        text: What it says, without reasoning.
         calls: What it requests, in order.
         signs: The columns of the view `features` for it, such as ``claims_tests_pass``.
     """
 
-    __slots__ = ("_row", "calls", "index", "origin", "role", "signs", "text")
+    __slots__ = ("__dict__", "_row", "calls", "index", "signs")
 
-    def __init__(self, row: dict[str, Any], signs: dict[str, Any]) -> None:
+    def __init__(self, row: Mapping[str, Any], signs: Mapping[str, Any]) -> None:
         self._row = row
         self.signs = signs
         self.index: int = row["turn"]
-        self.role: str = row["role"]
-        self.origin: str = signs["origin"]
-        self.text: str = row["text"] or ""
         self.calls: list[SeenCall] = []
+
+    @cached_property
+    def role(self) -> str:
+        """Who has the word: system, user or assistant."""
+        return str(self._row["role"])
+
+    @cached_property
+    def origin(self) -> str:
+        """Who really wrote it: human, harness, agent or environment."""
+        return str(self.signs["origin"])
+
+    @cached_property
+    def text(self) -> str:
+        """What it says, without reasoning."""
+        return str(self._row["text"] or "")
 
     @property
     def is_human(self) -> bool:
@@ -134,8 +143,8 @@ class Run:
 
     def __init__(self, rows: TraceRows) -> None:
         self.trace_id = rows.trace_id
-        turn_signs: dict[int, dict[str, Any]] = {}
-        call_signs: dict[int, dict[str, Any]] = {}
+        turn_signs: dict[int, Mapping[str, Any]] = {}
+        call_signs: dict[int, Mapping[str, Any]] = {}
         for row in rows.features:
             if row["event"] == "turn":
                 turn_signs[row["turn"]] = row

@@ -7,17 +7,19 @@ in it therefore depends on nothing else of the store.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
 from tracedance_sdk.errors import StoreError
+from tracedance_sdk.store.allowed_sql import first_line
 from tracedance_sdk.store.columns import CALLS, TURNS, public
 from tracedance_sdk.store.facts import facts_of
 from tracedance_sdk.store.feature_columns import FEATURES, FEATURES_VERSION
 from tracedance_sdk.store.features import Deriver
 from tracedance_sdk.store.folder import LocalFolder, present
+from tracedance_sdk.store.lazy_rows import LazyRow, LazyTable
 from tracedance_sdk.store.libraries import duck
 from tracedance_sdk.store.manifest import Manifest, Partition
 from tracedance_sdk.store.queries import connected
@@ -40,9 +42,9 @@ class TraceRows(NamedTuple):
     """
 
     trace_id: str
-    turns: tuple[dict[str, Any], ...]
-    calls: tuple[dict[str, Any], ...]
-    features: tuple[dict[str, Any], ...]
+    turns: Sequence[Mapping[str, Any]]
+    calls: Sequence[Mapping[str, Any]]
+    features: Sequence[Mapping[str, Any]]
 
 
 class PartitionKey(NamedTuple):
@@ -101,7 +103,7 @@ class PartitionReader:
                 sql, list(parameters)
             ).fetchall()
         except duck().Error as error:
-            raise StoreError(f"the partition cannot be searched: {error}") from error
+            raise StoreError(f"the partition cannot be searched: {first_line(error)}") from error
         return found
 
     def rows(self, trace_ids: Iterable[str]) -> Iterator[TraceRows]:
@@ -113,25 +115,24 @@ class PartitionReader:
             calls = self._of("calls", _CALLS, ids, "call")
             features = self._of("features", _FEATURES, ids, "turn, call NULLS FIRST")
             for name in ids:
-                yield TraceRows(
-                    name,
-                    tuple(turns.get(name, ())),
-                    tuple(calls.get(name, ())),
-                    tuple(features.get(name, ())),
-                )
+                yield TraceRows(name, turns.get(name, ()), calls.get(name, ()), features[name])
 
     def _of(
         self, view: str, columns: Sequence[str], ids: Sequence[str], order: str
-    ) -> dict[str, list[dict[str, Any]]]:
+    ) -> dict[str, list[LazyRow]]:
         names = ", ".join(f'"{name}"' for name in columns)
-        found = self.select(
-            f"SELECT {names} FROM {view} WHERE list_contains(?, trace_id) "  # noqa: S608 - ours
-            f"ORDER BY trace_id, {order}",
-            [ids],
+        wanted = ", ".join("'" + name.replace("'", "''") + "'" for name in ids)
+        sql = (
+            f"SELECT {names} FROM {view} WHERE trace_id IN ({wanted}) "  # noqa: S608 - ours, quoted
+            f"ORDER BY trace_id, {order}"
         )
-        grouped: dict[str, list[dict[str, Any]]] = {}
-        for row in found:
-            grouped.setdefault(row[0], []).append(dict(zip(columns, row, strict=True)))
+        try:
+            table = LazyTable(self._connection.sql(sql).to_arrow_table())
+        except duck().Error as error:
+            raise StoreError(f"the partition cannot be searched: {first_line(error)}") from error
+        grouped: dict[str, list[LazyRow]] = {}
+        for place, name in enumerate(table.column("trace_id")):
+            grouped.setdefault(name, []).append(LazyRow(table, place))
         return grouped
 
     def interrupt(self) -> None:

@@ -6,6 +6,7 @@ Source: Broder, "On the resemblance and containment of documents", 1997; dataske
 from __future__ import annotations
 
 import importlib
+import zlib
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
@@ -18,7 +19,7 @@ _PERMUTATIONS: Final = 64
 _WORDS: Final = 5
 """In a row, for one shingle."""
 
-_CHARACTERS: Final = 20_000
+_CHARACTERS: Final = 6_000
 THRESHOLD: Final = 0.9
 """Contexts whose shingles are to this share the same are near-duplicates, about."""
 
@@ -28,7 +29,7 @@ def signature(run: Run, turn: int) -> tuple[int, ...]:
 
     Args:
         run: The run.
-        turn: Index of the turn; the last 20,000 characters before it count.
+        turn: Index of the turn; the last 6,000 characters before it count.
 
     Returns:
         64 numbers. Contexts that share most of their words, in order, share most of the numbers.
@@ -39,7 +40,7 @@ def signature(run: Run, turn: int) -> tuple[int, ...]:
     words = _context(run, turn).split()
     last = max(1, len(words) - _WORDS + 1)
     shingles = {" ".join(words[place : place + _WORDS]) for place in range(last)}
-    hashed = _sketch().MinHash(num_perm=_PERMUTATIONS, seed=1, scheme=_SCHEME)
+    hashed = _empty().copy()
     hashed.update_batch([shingle.encode("utf-8", "backslashreplace") for shingle in shingles])
     return tuple(int(value) for value in hashed.hashvalues)
 
@@ -56,14 +57,15 @@ def near_duplicates(
         signatures: As `signature` returns them, in the order in which they are preferred.
         threshold: Share of equal shingles, from 0 to 1.
     """
+    import numpy as np
+
     sketch = _sketch()
-    index = sketch.MinHashLSH(threshold=threshold, num_perm=_PERMUTATIONS)
+    index = sketch.MinHashLSH(num_perm=_PERMUTATIONS, params=_bands(threshold))
     kept: dict[int, Any] = {}
     found: list[int | None] = []
     for place, values in enumerate(signatures):
-        own = sketch.MinHash(
-            num_perm=_PERMUTATIONS, seed=1, hashvalues=list(values), scheme=_SCHEME
-        )
+        own = _empty().copy()
+        own.hashvalues = np.array(values, dtype=own.hashvalues.dtype)
         near = sorted(other for other in index.query(own) if kept[other].jaccard(own) >= threshold)
         found.append(near[0] if near else None)
         if not near:
@@ -85,6 +87,19 @@ def _context(run: Run, turn: int) -> str:
         if left <= 0:
             break
     return "\n".join(reversed(pieces))
+
+
+@cache
+def _empty() -> Any:
+    """Return a MinHash of nothing: copies share its permutations, which take long to draw."""
+    return _sketch().MinHash(num_perm=_PERMUTATIONS, seed=1, scheme=_SCHEME, hashfunc=zlib.crc32)
+
+
+@cache
+def _bands(threshold: float) -> tuple[int, int]:
+    """Return how an index is best divided for a threshold, which takes long to find."""
+    index = _sketch().MinHashLSH(threshold=threshold, num_perm=_PERMUTATIONS)
+    return index.b, index.r
 
 
 @cache

@@ -119,7 +119,8 @@ def scan_store(
     if folder is None:
         raise StoreError(f"{store!r} lies at a URL; import or copy it to search it for behaviours")
     condition = "true" if where is None else where
-    store.select(f"SELECT count(*) FROM traces WHERE ({condition}\n)")  # noqa: S608 - looked at by it
+    if where is not None:
+        store.select(f"SELECT count(*) FROM traces WHERE ({where}\n)")  # noqa: S608 - it is looked at
     keys = store.partitions()
     known = KeptOutcomes(kept, wanted, condition) if kept is not None else None
     outcomes: dict[str, Outcome] = {}
