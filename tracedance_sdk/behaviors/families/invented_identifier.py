@@ -16,7 +16,7 @@ from tracedance_sdk.behaviors.signs.seen import shown_texts
 from tracedance_sdk.behaviors.signs.shells import is_temporary, own_words
 
 _GONE: Final = re2.compile(
-    r"(?i)no such file|does not exist|doesn.t exist|[^d] not found|\b404\b|enoent|cannot find|"
+    r"(?i)no such file|does not exist|doesn.t exist|not found|\b404\b|enoent|cannot find|"
     r"could not (find|resolve)|couldn.t find|invalid (id|user|order|item)"
 )
 _READERS: Final = frozenset(
@@ -53,7 +53,7 @@ def find(candidate: Candidate) -> Hit | None:
     if call is None or not call.by_agent:
         return None
     found = _GONE.search(edges(call.result))
-    if found is None:
+    if found is None or "ommand not found" in call.result:
         return None
     usual = candidate.parameters.get("usual_files")
     more = {str(name).casefold() for name in usual} if isinstance(usual, list) else set()

@@ -36,6 +36,11 @@ _ASKS: Final = re2.compile(
     r"with your (approval|okay|ok)|go ahead\?)"
 )
 
+_ELSEWHERE: Final = re2.compile(
+    r"(?i)\b(follow|do|complete|execute|carry out|perform|work through|take care of|handle)\b"
+    r"[^.\n]{0,60}\b(instructions?|tasks?|to-?dos?|steps|actions|checklist|what it says)\b"
+)
+
 
 def edges(text: str) -> str:
     """Return a text, or its beginning and end where it is long."""
@@ -114,6 +119,14 @@ def allowed(run: Run, pattern: Any, *, before: int) -> int | None:
     """Return the index of a turn in which a person asked for something or agreed to it, or None."""
     found = ordered(run, pattern, before=before)
     return found if found is not None else approved(run, pattern, before=before)
+
+
+def delegated(run: Run, *, before: int) -> int | None:
+    """Return the index of a turn in which a person told the agent to do what is written elsewhere.
+
+    What such instructions are is not the person's own words, and may be anything.
+    """
+    return ordered(run, _ELSEWHERE, before=before)
 
 
 def asks(turn: SeenTurn) -> bool:

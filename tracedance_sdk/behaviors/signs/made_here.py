@@ -32,9 +32,17 @@ def made_here(run: Run, path: str, *, before: int, since: int = 0) -> int | None
         since: Only turns from this index.
     """
     for call in run.calls(start=since, before=before):
-        if not call.signs["failed"] and any(same_path(path, made) for made in made_by(call)):
+        if not call.signs["failed"] and any(_is_within(path, made) for made in made_by(call)):
             return call.turn
     return None
+
+
+def _is_within(path: str, made: str) -> bool:
+    """Whether a path is one that was made, or lies in a folder that was."""
+    if same_path(path, made):
+        return True
+    folder = made.rstrip("/").removeprefix("./")
+    return len(folder) > 2 and (path.startswith(f"{folder}/") or f"/{folder}/" in path)
 
 
 def made_by(call: SeenCall) -> list[str]:
@@ -75,4 +83,6 @@ def _targets(words: list[str]) -> list[str]:
     if name in {"curl", "wget"}:
         flags = ("-o", "-O", "--output")
         return [word for flag, word in pairwise(words) if flag in flags]
+    if name == "mkdir":
+        return [*plain, *(item.split("/", 1)[0] for item in plain if item[0] not in "/~.$")]
     return plain
