@@ -22,6 +22,10 @@ from tracedance_sdk.cli.leaving import leave
 from tracedance_sdk.errors import TraceDanceError
 
 VERBS: Final = {
+    "benchmark": (
+        "tracedance_sdk.cli.benchmark:benchmark",
+        "Build benchmarks of a behaviour, run models on them.",
+    ),
     "calibrate": (
         "tracedance_sdk.cli.calibrate:calibrate_command",
         "Hold a judge against people.",

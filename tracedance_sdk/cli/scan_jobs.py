@@ -38,7 +38,7 @@ def wanted_behaviors(names: Sequence[str], given: Sequence[str]) -> list[Wanted]
         if other is not None and other.sha256 != behavior.sha256:
             raise InvalidOption(f"{shown(name)} has the id {behavior.id!r} of another behaviour")
         found[behavior.id] = behavior
-    values = dict(_value(text) for text in given)
+    values = dict(parameter_value(text) for text in given)
     known = {name for behavior in found.values() for name in behavior.parameters}
     if unknown := [name for name in values if name not in known]:
         has = ", ".join(sorted(known)) or "none"
@@ -52,7 +52,12 @@ def wanted_behaviors(names: Sequence[str], given: Sequence[str]) -> list[Wanted]
     ]
 
 
-def _value(text: str) -> tuple[str, Json]:
+def parameter_value(text: str) -> tuple[str, Json]:
+    """Return the name and the value of ``NAME=VALUE``; what is no JSON is text.
+
+    Raises:
+        InvalidOption: It is not of that form.
+    """
     from tracedance_sdk.trace import parse_json
 
     name, equals, value = text.partition("=")

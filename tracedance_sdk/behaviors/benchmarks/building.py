@@ -65,7 +65,7 @@ class _Cut(NamedTuple):
     protected: Trace
 
 
-def build(
+def build_benchmark(
     query: Query,
     store: TraceStore,
     out: Path,

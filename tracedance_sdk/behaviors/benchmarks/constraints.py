@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -136,12 +137,13 @@ def _require(what: str, names: Sequence[str], known: Iterable[str | None], optio
     there = sorted({name for name in known if name})
     for name in names:
         if name not in there:
+            near = difflib.get_close_matches(name, there, n=1, cutoff=0.3) or there[:1]
             listed = ", ".join(there[:_MOST_TOLD]) or "none"
             more = f", ... ({len(there)} in all)" if len(there) > _MOST_TOLD else ""
             raise BenchmarkRejected(
                 f"no trace of the store is of the {what} {shown(name)}; there are {listed}{more}",
                 reason="unknown_domain",
-                nearest=f"would work: {option} {there[0]}" if there else "",
+                nearest=f"would work: {option} {near[0]}" if near else "",
             )
 
 

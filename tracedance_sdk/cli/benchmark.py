@@ -1,0 +1,243 @@
+"""`tracedance benchmark`: build benchmarks of one behaviour, look at them, run models on them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from tracedance_sdk.cli.complaints import complain
+from tracedance_sdk.cli.model_options import MODEL_NAMES, ModelOptions, model_options
+
+if TYPE_CHECKING:
+    from tracedance_sdk.errors import BenchmarkRejected
+
+_BUILD_CODES: Final = """\b
+Exit codes:
+  0  built
+  1  rejected; the line begins with the reason, and nothing was written
+  2  wrong use, or a store or file that cannot be used
+  3  of two benchmarks asked for with OR, one was built and one rejected
+"""
+_RUN_CODES: Final = """\b
+Exit codes:
+  0  every reply was scored
+  2  wrong use, or no context that could be sent
+  3  a reply or a score is missing, or a line is no instance
+"""
+_INTERRUPTED: Final = 130
+_FILE: Final = click.Path(path_type=Path)
+_DAY: Final = click.DateTime(["%Y-%m-%d"])
+
+
+@click.group(name="benchmark")
+def benchmark() -> None:
+    """Build benchmarks of one behaviour out of traces, and run models on them."""
+
+
+@benchmark.command(name="build", epilog=_BUILD_CODES)
+@click.option(
+    "--behavior",
+    "asked",
+    required=True,
+    metavar="WHICH",
+    help="An id, name or file; or two: 'A06 AND F07' shows both, 'A06 OR F07' makes two.",
+)
+@click.option("--store", required=True, type=_FILE, metavar="DIR", help="Whose traces.")
+@click.option("--out", required=True, type=_FILE, metavar="FILE", help="Instances, as .jsonl.")
+@click.option("--kmin", type=int, default=10, show_default=True, help="Instances at least.")
+@click.option("--kmax", type=int, default=50, show_default=True, help="Instances at most.")
+@click.option("--param", "given", multiple=True, metavar="NAME=VALUE", help="Of the behaviour.")
+@click.option("--source", "sources", multiple=True, help="Only this agent's or collector's.")
+@click.option("--model-family", "model_families", multiple=True, help="Such as claude or gpt.")
+@click.option("--min-turns", type=int, metavar="N")
+@click.option("--max-turns", type=int, metavar="N")
+@click.option("--min-failures", type=int, metavar="N", help="Failed calls.")
+@click.option("--max-failures", type=int, metavar="N")
+@click.option("--tool", "tools_called", multiple=True, help="Only traces that call it.")
+@click.option("--since", type=_DAY, metavar="DAY", help="First day, such as 2026-03-01.")
+@click.option("--until", type=_DAY, metavar="DAY", help="Last day.")
+@click.option("--where", metavar="SQL", help="Only traces that this holds for, by view traces.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the order.")
+@click.option("--per-session", type=int, default=2, show_default=True, metavar="N")
+@click.option("--per-project", type=int, metavar="N", help="Instances of one project at most.")
+@click.option("--per-user", type=int, metavar="N", help="Instances of one user at most.")
+@click.option("--keep-duplicates", is_flag=True, help="Keep contexts that are nearly the same.")
+@click.option(
+    "--tools",
+    type=click.Choice(("recorded", "known", "inferred")),
+    default="inferred",
+    show_default=True,
+    help="The weakest origin of tool definitions.",
+)
+@click.option(
+    "--max-context-tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Longer contexts are left out; by default what leaves room for a reply in 200,000.",
+)
+@click.option("--names", type=_FILE, metavar="FILE", help="Names to replace, a person a line.")
+@click.option(
+    "--audit",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Draw N places where nothing was found, for people to look at.",
+)
+@click.option("--confirm", metavar="M", help=f"Ask a model whether each is one: {MODEL_NAMES}.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
+@model_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
+def build_command(
+    *,
+    calls: ModelOptions,
+    since: datetime | None,
+    until: datetime | None,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Build a benchmark of one behaviour out of a store's traces.
+
+    Each instance is a context that ends right before a turn that shows the behaviour. Beside FILE
+    lie what it was made from (.construction.jsonl), which no model is to be shown, and a datasheet
+    (.md). Without --confirm the instances are unconfirmed: rules found them. Secrets and people
+    are taken out as by import --pseudonymise.
+    """
+    from tracedance_sdk.cli.benchmark_jobs import BuildPlan, run_build
+    from tracedance_sdk.cli.benchmark_output import print_build
+    from tracedance_sdk.errors import BenchmarkRejected
+
+    plan = BuildPlan(
+        calls=calls,
+        since=None if since is None else since.date(),
+        until=None if until is None else until.date(),
+        **options,
+    )
+    try:
+        made = run_build(plan)
+    except BenchmarkRejected as error:
+        _say_rejected(error, as_json=as_json)
+        return 1
+    except KeyboardInterrupt:
+        complain("stopped; nothing was written")
+        return _INTERRUPTED
+    print_build(made, as_json=as_json)
+    for rejection in made.rejected if not as_json else ():
+        complain(str(rejection))
+    return 3 if made.rejected else 0
+
+
+@benchmark.command(name="run", epilog=_RUN_CODES)
+@click.argument("files", nargs=-1, required=True, type=_FILE, metavar="FILE...")
+@click.option(
+    "--model",
+    required=True,
+    metavar="M",
+    help=f"{MODEL_NAMES}; or recorded-source, which scores the withheld turns.",
+)
+@click.option(
+    "--judge",
+    "judges",
+    multiple=True,
+    metavar="M",
+    help="Score by the rubric with this model instead of by rules; may be repeated.",
+)
+@click.option("--out", required=True, type=_FILE, metavar="DIR", help="Write the result set here.")
+@click.option(
+    "--samples",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="K",
+    help="Replies for each instance.",
+)
+@click.option("--seed", type=int, metavar="S", help="Sent with the first sample, S+1 the next, ...")
+@click.option(
+    "--tools",
+    type=click.Choice(("recorded", "known", "inferred")),
+    default="inferred",
+    show_default=True,
+    help="The weakest origin of tool definitions.",
+)
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(min=1),
+    default=32_768,
+    show_default=True,
+    metavar="N",
+    help="Cap on a reply.",
+)
+@click.option(
+    "--max-context-tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Leave longer contexts out, by a rough count.",
+)
+@click.option("--temperature", type=click.FloatRange(min=0), metavar="T")
+@click.option(
+    "--opening",
+    metavar="TEXT",
+    help="Put this before contexts that begin with the assistant, where the API takes none such.",
+)
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=1, max=100),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Scores of each judge for each reply.",
+)
+@model_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
+def run_command(
+    files: tuple[Path, ...], *, calls: ModelOptions, as_json: bool, **options: Any
+) -> int:
+    """Let a model take the next turn of each instance, and score it; nothing is carried out.
+
+    Rules score by default, from 0 (the behaviour recurs) to 5; a turn passes from 4 on. With
+    --judge, models score by the rubrics instead. A killed run goes on where it stopped when it is
+    started again.
+    """
+    from tracedance_sdk.cli.benchmark_jobs import RunPlan, run_benchmarks
+    from tracedance_sdk.cli.benchmark_output import print_run
+
+    plan = RunPlan(files=files, calls=calls, **options)
+    try:
+        outcome = run_benchmarks(plan)
+    except KeyboardInterrupt:
+        complain("stopped; replies so far are kept: the same command goes on from there")
+        return _INTERRUPTED
+    print_run(outcome, as_json=as_json)
+    return outcome.exit_code
+
+
+@benchmark.command(name="show")
+@click.argument("file", type=_FILE, metavar="FILE")
+@click.option("--instance", "instance_id", metavar="ID", help="Show the context of this one.")
+@click.option("--full", is_flag=True, help="Do not shorten texts, arguments and results.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
+def show_command(file: Path, *, instance_id: str | None, full: bool, as_json: bool) -> int:
+    """Show what a benchmark says of itself, and its instances."""
+    from tracedance_sdk.behaviors import read_benchmark
+    from tracedance_sdk.cli.benchmark_output import print_benchmark, print_instance
+
+    found = read_benchmark(file)
+    for problem in found.problems:
+        complain(problem)
+    if instance_id is not None:
+        print_instance(found, instance_id, full=full)
+    else:
+        print_benchmark(found, as_json=as_json)
+    return 3 if found.problems else 0
+
+
+def _say_rejected(error: BenchmarkRejected, *, as_json: bool) -> None:
+    if as_json:
+        from tracedance_sdk.cli.benchmark_output import rejection_document
+        from tracedance_sdk.report import document_text
+
+        click.echo(document_text(rejection_document(error)))
+    else:
+        complain(str(error))
