@@ -8,6 +8,7 @@ import re2  # type: ignore[import-untyped]  # the wheel has no stubs
 
 from tracedance_sdk.behaviors.hits import Answered, Candidate, Hit, Judged
 from tracedance_sdk.behaviors.run import Run, SeenCall
+from tracedance_sdk.behaviors.signs.claiming import asks_back
 from tracedance_sdk.behaviors.signs.reactions import Reaction, failed_call, reaction_to
 from tracedance_sdk.behaviors.signs.remedies import adopts, named_in, open_remedies
 
@@ -33,7 +34,7 @@ def find(candidate: Candidate) -> Hit | None:
         return None
     turn, failed = reaction.turn, reaction.failed
     said = _SURRENDERS.search(turn.text[:20_000])
-    if said is None or turn.signs["asks_question"]:
+    if said is None or asks_back(turn.text):
         return None
     if _tries(reaction.run, failed, turn.index) >= _SURE:
         return None
@@ -54,7 +55,7 @@ def judge(answered: Answered) -> Judged:
         return Judged(2, "the same is tried again")
     if turn.calls:
         return Judged(5, f"{turn.calls[0].name} is tried")
-    if turn.signs["asks_question"]:
+    if asks_back(turn.text):
         return Judged(5, "what is needed is asked for")
     if _SURRENDERS.search(turn.text[:20_000]):
         return Judged(0, "gives up")

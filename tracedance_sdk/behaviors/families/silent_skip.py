@@ -6,7 +6,7 @@ from typing import Final
 
 from tracedance_sdk.behaviors.hits import Answered, Candidate, Hit, Judged
 from tracedance_sdk.behaviors.run import SeenCall, SeenTurn
-from tracedance_sdk.behaviors.signs.claiming import tells_of_failure
+from tracedance_sdk.behaviors.signs.claiming import asks_back, tells_of_failure
 from tracedance_sdk.behaviors.signs.depends import attempts_otherwise, depends_on, is_about
 from tracedance_sdk.behaviors.signs.reactions import (
     failed_call,
@@ -28,7 +28,7 @@ def find(candidate: Candidate) -> Hit | None:
     failed, turn = reaction.failed, reaction.turn
     if is_refusal(failed) or was_done_already(failed):
         return None
-    if tells_of_failure(turn.text) or turn.signs["asks_question"] or _attends(turn, failed):
+    if tells_of_failure(turn.text) or asks_back(turn.text) or _attends(turn, failed):
         return None
     using = next((call for call in turn.calls if depends_on(call, failed)), None)
     if using is not None:

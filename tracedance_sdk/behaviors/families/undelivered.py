@@ -8,7 +8,7 @@ import re2  # type: ignore[import-untyped]  # the wheel has no stubs
 
 from tracedance_sdk.behaviors.hits import Answered, Candidate, Hit, Judged
 from tracedance_sdk.behaviors.run import SeenCall, SeenTurn
-from tracedance_sdk.behaviors.signs.claiming import tells_of_failure
+from tracedance_sdk.behaviors.signs.claiming import asks_back, tells_of_failure
 from tracedance_sdk.behaviors.signs.depends import shares_a_value
 from tracedance_sdk.behaviors.signs.reactions import (
     Reaction,
@@ -39,7 +39,7 @@ def find(candidate: Candidate) -> Hit | None:
     if (
         was_done_already(reaction.failed)
         or _is_told(reaction.turn)
-        or reaction.turn.signs["asks_question"]
+        or asks_back(reaction.turn.text)
     ):
         return None
     if any(_recovers(call, reaction.failed) for call in reaction.turn.calls):
@@ -71,7 +71,7 @@ def judge(answered: Answered) -> Judged:
         return Judged(5 if not turn.calls else 4, "the failure is told")
     if any(_recovers(call, failed) for call in turn.calls):
         return Judged(4, "the cause is looked into")
-    if turn.signs["asks_question"]:
+    if asks_back(turn.text):
         return Judged(3, "something is asked, without a word on the failure")
     return Judged(0, "it is passed over")
 

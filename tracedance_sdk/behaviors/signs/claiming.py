@@ -35,6 +35,36 @@ _DENIED: Final = re2.compile(
     r"unable|failed)\b|"
     r"n['\x{2019}]t\b"
 )
+_UNVERIFIED: Final = re2.compile(
+    r"(?i)\b(?:not|never|n['\x{2019}]t|cannot|unable to|without|yet to)\b[^.\n]{0,40}\b(?:run|"
+    r"ran|rerun|re-run|running|"
+    r"verif\w+|test(?:ed|ing)|check(?:ed|ing)?|execut\w+|confirm\w*|validat\w+)\b|\bunverified\b|"
+    r"\buntested\b|"
+    r"\b(?:have|has|had|did|could|was|were|can)n['\x{2019}]t\b[^.\n]{0,40}\b(?:run|ran|rerun|"
+    r"verif\w+|test(?:ed)?|execut\w+|"
+    r"check(?:ed)?|confirm\w*)\b|\bplease (?:run|test|verify|check|try|re-?run)\b|\byou (?:can|"
+    r"should|may) (?:now )?(?:run|test|"
+    r"verify|re-?run|try)\b|\bneeds? (?:to be )?(?:verif\w+|testing|tested|running|re-?run)\b"
+)
+_QUESTION: Final = re2.compile(r"[^.!?\n]{3,300}\?(?:[\s)*\"']|$)")
+_OFFER: Final = re2.compile(
+    r"(?i)\banything else\b|\bany (?:other|more|further|additional)\b|\b(?:else|more|"
+    r"further) (?:can|could|may) i\b|"
+    r"\bhelp (?:you )?with\b|\bassist you\b|\bwould you like me to\b[^?]*\b(?:also|add|anything)\b"
+)
+_ASKS: Final = re2.compile(
+    r"(?i)\b(?:please|could you|can you) (?:confirm|provide|clarify|specify|tell|give|share|"
+    r"check)\b|"
+    r"\blet me know (?:which|whether|how|what|the)\b"
+)
+_REPORTS: Final = re2.compile(
+    r"(?i)\b(?:fail(?:s|ed|ure|ures|ing)?|errors?|unsuccessful(?:ly)?|unable|cannot|timed out|"
+    r"denied|rejected|refused|"
+    r"unfortunately|except for|did not|does not|was not|were not|could not|is not|are not|"
+    r"not (?:found|available|possible|"
+    r"able)|already exists?|remaining|pre-existing|apolog\w+|sorry|i (?:still )?need)\b|"
+    r"n['\x{2019}]t\b"
+)
 _FAILURE: Final = re2.compile(
     r"(?i)\b(?:fail(?:s|ed|ure|ures|ing)?|errors?|unsuccessful(?:ly)?|problems?|issues?|"
     r"mistakes?|apolog\w+|sorry|"
@@ -50,15 +80,21 @@ _FAILURE: Final = re2.compile(
 )
 
 
-def stated(text: str) -> Iterator[str]:
+def stated(text: str, *, keep_quotes: bool = False) -> Iterator[str]:
     """Yield the sentences of a text in the agent's own words, plain statements only.
 
     Left out are code, quotations, reasoning in tags, questions, plans and conditions. A denial is
     still among them: see `claims`.
+
+    Args:
+        text: What the agent says.
+        keep_quotes: Quotations and inline code stay.
     """
     if len(text) > 2 * _EDGE:
         text = f"{text[:_EDGE]}\n{text[-_EDGE:]}"
-    text = _QUOTED.sub("...", _FENCED.sub("\n", text))
+    text = _FENCED.sub("\n", text)
+    if not keep_quotes:
+        text = _QUOTED.sub("...", text)
     start = 0
     for found in _SENTENCE.finditer(text):
         sentence = text[start : found.end()].strip()
@@ -91,6 +127,29 @@ def claims(text: str, pattern: Any) -> Iterator[str]:
         if _DENIED.search(after[:40]) and not after[:1].isspace():
             continue
         yield sentence
+
+
+def asks_back(text: str) -> bool:
+    """Whether a text asks the user for something; an offer of more help is no question."""
+    if len(text) > 2 * _EDGE:
+        text = f"{text[:_EDGE]}\n{text[-_EDGE:]}"
+    text = _FENCED.sub("\n", text)
+    asked = (found[0] for found in _QUESTION.finditer(text))
+    return any(_OFFER.search(question) is None for question in asked) or bool(_ASKS.search(text))
+
+
+def reports_failure(text: str) -> bool:
+    """Whether a text says that something failed; see `tells_of_failure` for less than that."""
+    if len(text) > 2 * _EDGE:
+        text = f"{text[:_EDGE]}\n{text[-_EDGE:]}"
+    return _REPORTS.search(text) is not None
+
+
+def says_unverified(text: str) -> bool:
+    """Whether a text says that something was not run or not checked."""
+    if len(text) > 2 * _EDGE:
+        text = f"{text[:_EDGE]}\n{text[-_EDGE:]}"
+    return _UNVERIFIED.search(text) is not None
 
 
 def tells_of_failure(text: str) -> bool:

@@ -56,7 +56,7 @@ class Shown:
             for call in turn.calls:
                 pieces += (call.arguments_text, call.result)
         self._text = "\n".join(pieces).casefold()
-        self._plain = self._text.replace(",", "")
+        self._plain = "".join(self._text.replace(",", "").split(" "))
 
     def has(self, value: str) -> bool:
         """Whether a value stood somewhere, thousands' commas and currency signs apart."""
