@@ -89,6 +89,7 @@ if TYPE_CHECKING:
         StoreScan,
         scan_store,
     )
+    from tracedance_sdk.behaviors.trying import Trial, try_behavior
 
 __all__ = [
     "CHECKS",
@@ -135,6 +136,7 @@ __all__ = [
     "SeenTurn",
     "StoreScan",
     "TraceConstraints",
+    "Trial",
     "Wanted",
     "about_row",
     "audit_path",
@@ -163,6 +165,7 @@ __all__ = [
     "rule_rows",
     "scan_partition",
     "scan_store",
+    "try_behavior",
     "write_occurrences",
 ]
 
@@ -217,5 +220,6 @@ __getattr__, __dir__ = lazy_face(
         "scanning.occurrences": ("Occurrence", "read_occurrences", "write_occurrences"),
         "scanning.partition": ("DIMENSIONS", "Found", "Wanted", "scan_partition"),
         "scanning.store_scan": ("Funnel", "OnPartition", "StoreScan", "scan_store"),
+        "trying": ("Trial", "try_behavior"),
     },
 )

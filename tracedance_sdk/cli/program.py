@@ -26,6 +26,10 @@ VERBS: Final = {
         "tracedance_sdk.cli.benchmark:benchmark",
         "Build benchmarks of a behaviour, run models on them.",
     ),
+    "behaviors": (
+        "tracedance_sdk.cli.behaviors:behaviors_command",
+        "List behaviours that can be looked for; try one.",
+    ),
     "calibrate": (
         "tracedance_sdk.cli.calibrate:calibrate_command",
         "Hold a judge against people.",
