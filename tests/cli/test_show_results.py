@@ -15,7 +15,7 @@ from tests.cli.test_replay_verb import AGENTS
 from tests.replay.test_rebuilding import order_trace
 from tests.support.scripted_models import Answer, Request, saying, scripted_models
 from tracedance_sdk.formats import save_trace
-from tracedance_sdk.grading import ResultRow, ResultSetWriter, Subject
+from tracedance_sdk.grading import ResultRow, ResultSetWriter, Subject, Verdict
 from tracedance_sdk.replay import rebuild, save_tests
 
 EVIL = "\x1b[2J"
@@ -298,15 +298,16 @@ def test_rows_that_anybody_wrote_are_shown_and_not_obeyed(
 ) -> None:
     subject = Subject(trace_id=f"t{EVIL}", turn=3)
     odd: dict[str, Any] = {"reply": 5, "repeat": "x", "rubric": ["y"], "missed": [1, {"name": 2}]}
+    high: dict[str, Any] = {"rubric_score": "high"}
     rows = [
         ResultRow(subject=subject, grader="next_turn", **odd),
         ResultRow(subject=subject, grader=f"judge:{EVIL}", score=0.5, evidence=(EVIL, 1, None)),
         ResultRow(
             subject=subject,
             grader="spec:x",
-            verdict="fail",
+            verdict=Verdict.FAIL,
             evidence=({"criterion": EVIL, "verdict": "fail", "evidence": [3, {"what": EVIL}]},),
-            rubric_score="high",
+            **high,
         ),
         ResultRow(
             subject=subject,
