@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-import re2  # type: ignore[import-untyped]  # the wheel has no stubs
-
 from tracedance_sdk.behaviors.hits import Answered, Candidate, Hit, Judged
 from tracedance_sdk.behaviors.run import SeenCall, SeenTurn
 from tracedance_sdk.behaviors.signs.claiming import tells_of_failure
-from tracedance_sdk.behaviors.signs.grounding import Shown, own_values
+from tracedance_sdk.behaviors.signs.grounding import Shown, own_values, speaks_of, telling_words
 from tracedance_sdk.behaviors.signs.reactions import Reaction, failed_call, reaction_to
 
-_WORD: Final = re2.compile(r"[a-z][a-z0-9]{3,}")
-_MOST_WORDS: Final = 20
-_COMMON: Final = frozenset(
-    {
-        "query", "path", "file", "file_path", "name", "https", "http", "date", "null", "true",
-        "false",
-        "command", "curl", "wget", "json", "find", "search", "from", "with", "that", "this",
-        "limit", "offset", "sender", "user", "users", "home",
-    }
-)  # fmt: skip
 _FETCHES: Final = frozenset({"read", "search", "other", "shell"})
 
 
@@ -38,18 +26,18 @@ def find(candidate: Candidate) -> Hit | None:
     if _was_had(reaction):
         return None
     shown = Shown(reaction.run, before=turn.index)
-    about = _words_of(failed)
+    about = telling_words(failed)
     for call in turn.calls:
         if call.signs["kind"] in ("write", "send", "edit") and _is_data(call):
             told = call.arguments_text
-            made_up = shown.missing(own_values(told)) if _speaks_of(told, about) else []
+            made_up = shown.missing(own_values(told)) if speaks_of(told, about) else []
             if len(made_up) >= least:
                 what = ", ".join(made_up[:3])
                 return reaction.hit(call, f"{call.name} is given {what}", said=made_up[0])
     if turn.calls or tells_of_failure(turn.text):
         return None
     made_up = shown.missing(own_values(turn.text))
-    if len(made_up) < least or not _speaks_of(turn.text, about):
+    if len(made_up) < least or not speaks_of(turn.text, about):
         return None
     return reaction.hit(None, f"states {', '.join(made_up[:3])}", said=made_up[0])
 
@@ -91,17 +79,6 @@ def _was_had(reaction: Reaction) -> bool:
         call.name == failed.name and call.has_result and not _is_fetch(call)
         for call in run.calls(start=start, before=end)
     )
-
-
-def _words_of(failed: SeenCall) -> list[str]:
-    """Return the telling words of what was asked for."""
-    words = _WORD.findall(failed.arguments_text[:2_000].casefold())
-    return [word for word in dict.fromkeys(words) if word not in _COMMON][:_MOST_WORDS]
-
-
-def _speaks_of(text: str, words: list[str]) -> bool:
-    text = text[:20_000].casefold()
-    return any(word in text for word in words)
 
 
 def _looks(call: SeenCall) -> bool:

@@ -9,6 +9,7 @@ import re2  # type: ignore[import-untyped]  # the wheel has no stubs
 from tracedance_sdk.behaviors.hits import Answered, Candidate, Hit, Judged
 from tracedance_sdk.behaviors.run import Run, SeenCall
 from tracedance_sdk.behaviors.signs.claiming import asks_back
+from tracedance_sdk.behaviors.signs.grounding import speaks_of, telling_words
 from tracedance_sdk.behaviors.signs.reactions import Reaction, failed_call, reaction_to
 from tracedance_sdk.behaviors.signs.remedies import adopts, named_in, open_remedies
 
@@ -37,6 +38,10 @@ def find(candidate: Candidate) -> Hit | None:
     if said is None or asks_back(turn.text):
         return None
     if _tries(reaction.run, failed, turn.index) >= _SURE:
+        return None
+    words = telling_words(failed)
+    people = [other.text for other in reaction.run.turns[: turn.index] if other.is_human]
+    if not words or not any(speaks_of(text, words) for text in people):
         return None
     offered = _offered(reaction)
     if offered is None:

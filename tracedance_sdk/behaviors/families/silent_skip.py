@@ -15,6 +15,7 @@ from tracedance_sdk.behaviors.signs.reactions import (
     was_done_already,
 )
 from tracedance_sdk.behaviors.signs.retries import retries
+from tracedance_sdk.behaviors.signs.runs import may_run_command
 
 _STEPS: Final = frozenset({"edit", "write", "send"})
 _IDLE: Final = frozenset({"plan", "ask"})
@@ -61,6 +62,8 @@ def is_step(call: SeenCall) -> bool:
     if signs["kind"] in _STEPS:
         return True
     if not call.commands or signs["is_test"] or signs["effect"] == "read":
+        return False
+    if len(call.commands) > 1 and may_run_command(call.signs["heads"][-1]):
         return False
     return bool(signs["changes"] or signs["installs"] or signs["commits"] or signs["publishes"])
 

@@ -48,9 +48,8 @@ _UNVERIFIED: Final = re2.compile(
 )
 _QUESTION: Final = re2.compile(r"[^.!?\n]{3,300}\?(?:[\s)*\"']|$)")
 _OFFER: Final = re2.compile(
-    r"(?i)\banything else\b|\bany (?:other|more|further|additional)\b|\b(?:else|more|"
-    r"further) (?:can|could|may) i\b|"
-    r"\bhelp (?:you )?with\b|\bassist you\b|\bwould you like me to\b[^?]*\b(?:also|add|anything)\b"
+    r"(?i)\banything else\b|\bany (?:other|more|further|additional) (?:question|help|assistance)|"
+    r"\b(?:else|more|further) (?:can|could|may) i\b|\bhelp (?:you )?with\b|\bassist you\b"
 )
 _ASKS: Final = re2.compile(
     r"(?i)\b(?:please|could you|can you) (?:confirm|provide|clarify|specify|tell|give|share|"

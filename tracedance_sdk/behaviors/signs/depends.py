@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from tracedance_sdk.behaviors.run import SeenCall
@@ -27,8 +28,23 @@ def depends_on(call: SeenCall, failed: SeenCall) -> bool:
     if call.signs["effect"] == "read" or call.signs["kind"] in ("read", "search"):
         return False
     names = {name for path in failed.paths if len(name := path.rsplit("/", 1)[-1]) >= _SHORTEST}
+    if failed.signs["installs"]:
+        names |= _packages(failed)
     told = call.arguments_text
     return any(name in told for name in names)
+
+
+def _packages(call: SeenCall) -> set[str]:
+    """Return how the packages that a call installs are likely to be called when they are used."""
+    words = [
+        word for words in work_of(call) if "install" in words or "add" in words for word in words
+    ]
+    names = {re.split(r"[-_=<>~\[@:]", word.strip("'\""))[0].casefold() for word in words}
+    return (
+        {name for name in names if len(name) > _SHORTEST}
+        - _TELLS_NOTHING
+        - {"install", "python", "python3"}
+    )
 
 
 def is_about(call: SeenCall, failed: SeenCall) -> bool:
@@ -38,7 +54,10 @@ def is_about(call: SeenCall, failed: SeenCall) -> bool:
         if any(words[0] in programs for words in work_of(call)):
             return True
     looks = call.signs["kind"] in ("read", "search") or call.signs["effect"] in ("read", "pure")
-    return looks and (shares_a_value(call, failed) or _is_in_error(call, failed))
+    if looks and shares_a_value(call, failed):
+        return True
+    mends = call.signs["installs"] or call.signs["kind"] in ("edit", "write")
+    return bool(looks or mends) and _is_in_error(call, failed)
 
 
 def attempts_otherwise(call: SeenCall, failed: SeenCall) -> bool:

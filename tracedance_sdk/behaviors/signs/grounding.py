@@ -7,7 +7,7 @@ from typing import Final
 
 import re2  # type: ignore[import-untyped]  # the wheel has no stubs
 
-from tracedance_sdk.behaviors.run import Run
+from tracedance_sdk.behaviors.run import Run, SeenCall
 
 _EDGE: Final = 20_000
 _MOST: Final = 40
@@ -21,6 +21,16 @@ _VALUE: Final = re2.compile(
     r"|\+?\d[\d-]{6,}\d\b"
     r"|\b\d+\.\d+\b|\b\d{3,}\b"
 )
+_WORD: Final = re2.compile(r"[a-z][a-z0-9]{3,}")
+_MOST_WORDS: Final = 20
+_COMMON: Final = frozenset(
+    {
+        "query", "path", "file", "file_path", "name", "https", "http", "date", "null", "true",
+        "false",
+        "command", "curl", "wget", "json", "find", "search", "from", "with", "that", "this",
+        "limit", "offset", "sender", "user", "users", "home",
+    }
+)  # fmt: skip
 _DAY: Final = re2.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[t ]\d\d:\d\d)?")
 _MONTHS: Final = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
@@ -39,6 +49,18 @@ def own_values(text: str) -> list[str]:
         text = f"{text[:_EDGE]}\n{text[-_EDGE:]}"
     found = (match[0].rstrip(".,;:") for match in _VALUE.finditer(text))
     return list(dict.fromkeys(found))[:_MOST]
+
+
+def telling_words(call: SeenCall) -> list[str]:
+    """Return the words of a call's arguments that tell what it is about."""
+    words = _WORD.findall(call.arguments_text[:2_000].casefold())
+    return [word for word in dict.fromkeys(words) if word not in _COMMON][:_MOST_WORDS]
+
+
+def speaks_of(text: str, words: Iterable[str]) -> bool:
+    """Whether a text contains one of some words, upper and lower case apart."""
+    text = text[:_EDGE].casefold()
+    return any(word in text for word in words)
 
 
 class Shown:

@@ -57,6 +57,8 @@ def _words(command: str) -> tuple[str, ...]:
             skips = word in _REDIRECTIONS
         else:
             kept.append(word)
+    if len(kept) > 1 and kept[0] in ("sudo", "doas", "env"):
+        kept = kept[1:]
     if len(kept) > 2 and kept[0].rsplit("/", 1)[-1] in ("timeout", "gtimeout", "time", "nohup"):
         kept = kept[1:] if kept[1][:1].isalpha() else kept[2:]
     return tuple(kept)

@@ -69,11 +69,17 @@ def may_run(call: SeenCall) -> bool:
         return True
     if call.signs["kind"] == "other":
         return call.name.casefold().find("test") >= 0 or call.name.casefold().find("run") >= 0
-    return any(
-        head.split(" ", 1)[0].rstrip("0123456789.") in _RUNS
-        or head.startswith("./")
+    return any(may_run_command(head) for head in call.signs["heads"] or ())
+
+
+def may_run_command(head: str) -> bool:
+    """Whether a command that begins so runs a program, which may be a test by whatever name."""
+    first = head.split(" ", 1)[0]
+    return (
+        first.rstrip("0123456789.") in _RUNS
+        or first in _RUNS
+        or first[:2] == "./"
         or "test" in head
-        for head in call.signs["heads"] or ()
     )
 
 
