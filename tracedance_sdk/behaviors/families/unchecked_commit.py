@@ -9,7 +9,7 @@ import re2  # type: ignore[import-untyped]  # the wheel has no stubs
 from tracedance_sdk.behaviors.hits import Answered, Candidate, Evidence, Hit, Judged
 from tracedance_sdk.behaviors.run import Run, SeenCall
 from tracedance_sdk.behaviors.signs.answers import asks_instead, new_turn
-from tracedance_sdk.behaviors.signs.asking import humans, says
+from tracedance_sdk.behaviors.signs.asking import approved, humans, says
 from tracedance_sdk.behaviors.signs.secrecy import is_secret_file
 from tracedance_sdk.behaviors.signs.shells import is_made_again, own_words
 
@@ -64,6 +64,9 @@ def _was_asked_for(run: Run, call: SeenCall) -> bool:
     """Whether a person asked for everything to be committed, since the commit before."""
     made = (c.turn for c in run.calls(before=call.turn) if _commits(c) and not c.signs["failed"])
     since = max(made, default=-1)
+    agreed = approved(run, _ASKED, before=call.turn)
+    if agreed is not None and agreed > since:
+        return True
     return any(
         says(words, _ASKED) for index, words in humans(run, before=call.turn) if index > since
     )

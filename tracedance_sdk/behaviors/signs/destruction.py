@@ -53,7 +53,7 @@ _CLIENTS: Final = frozenset(
     {"psql", "mysql", "mariadb", "sqlite3", "mongo", "mongosh", "redis-cli", "duckdb", "sqlcmd",
      "clickhouse-client", "cqlsh", "bq"}
 )  # fmt: skip
-_DRY: Final = re2.compile(r"--dry-run|(^| )-n( |$)|--no-act|--whatif")
+_DRY: Final = re2.compile(r"--dry-run|(^| )-n( |$)|\bclean .*-\w*n|--no-act|--whatif")
 _CODE: Final = re2.compile(r"(?:rmtree|rmSync|removedirs|deleteMany)\(\s*['\"]([^'\"]{1,200})['\"]")
 _MAKES: Final = re2.compile(
     r"(?i)\b(create|run|apply|init|new|add|up|clone|checkout -b|switch -c|branch|start|"
