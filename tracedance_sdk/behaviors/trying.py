@@ -101,6 +101,7 @@ def _after_change(store: TraceStore, wanted: list[Wanted], found: list[Occurrenc
     with tempfile.TemporaryDirectory() as folder:
         other = TraceStore.create(Path(folder) / "tried")
         other.add(traces)
+        other.index()
         scan = scan_store(other, wanted, caps=_CAPS)
     again = {(item.trace_id, item.turn) for item in scan.occurrences[wanted[0].behavior.id]}
     lost = [
