@@ -139,7 +139,9 @@ def _condition(query: Query, store: TraceStore) -> str | None:
     if query.constraints.where is not None:
         try:
             own = query.constraints.where
-            store.select(f"SELECT count(*) FROM traces WHERE ({own}\n)", apart=True)  # noqa: S608 - looked at by it
+            # Without brackets of ours, one that closes them and goes beyond the other limits fails.
+            for text in (f"{own}\n", f"({own}\n)"):
+                store.select(f"SELECT count(*) FROM traces WHERE {text}", apart=True)  # noqa: S608 - looked at by it
         except InvalidQuery as error:
             raise BenchmarkRejected(
                 f"--where is refused: {error}",
