@@ -300,3 +300,60 @@ def test_wrong_use_is_one_line(
     assert printed.out == ""
     assert says in printed.err.splitlines()[-1]
     assert "Traceback" not in printed.err
+
+
+def covered(place: Path, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
+    capsys.readouterr()
+    assert run(["faithfulness", "--coverage", str(place / "tests"), *options, "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert (found["format"], found["version"]) == ("tracedance.coverage", 1)
+    return found
+
+
+def test_coverage_says_where_the_calls_of_siblings_are_answered_from(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = covered(place, capsys)
+    assert (found["tests"], found["pairs"], found["clean"], found["calls"]) == (4, 4, 4, 7)
+    assert found["by_tool"] == {
+        "cancel_order": {"other": 1, "same": 2, "withheld": 0},
+        "get_order": {"same": 4, "withheld": 0},
+    }
+    assert covered(place, capsys, "--siblings", "--no-derived")["calls"] == 7
+
+
+def test_coverage_without_the_others_recordings_says_what_is_withheld(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in (place / "tests").glob("a*.yaml"):
+        path.unlink()
+    capsys.readouterr()
+    assert run(["faithfulness", "--coverage", str(place / "tests")]) == 0
+    printed = capsys.readouterr().out
+    assert "2 pairs of 2 tests" in printed
+    assert "1 call without an answer; recordings that are withheld hold 0 of them" in printed
+    assert "1 of 2 pairs have an answer to every call" in printed
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("PLACE/tests", "--coverage", "--self-check"), "ask for one of them"),
+        (("PLACE/replays", "--siblings"), "--siblings is for --coverage"),
+        (("PLACE/replays", "--no-derived"), "--no-derived is for --coverage"),
+        (("PLACE/tests", "PLACE/tests", "--coverage"), "takes one folder"),
+        (("PLACE/tests", "--coverage", "--grader", "x:y"), "--grader is not for --coverage"),
+        (("PLACE/tests", "--coverage", "--truth", "x"), "--truth is not for --coverage"),
+        (("PLACE/runs", "--coverage"), "holds no rebuilt tests"),
+        (("PLACE/lone", "--coverage"), "no two tests are of one group"),
+    ],
+    ids=["two", "siblings", "rules", "two folders", "grader", "truth", "no tests", "no siblings"],
+)
+def test_wrong_use_of_coverage_is_one_line(
+    options: tuple[str, ...], says: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_tests(rebuild([recording("c1")]).tests, place / "lone")
+    capsys.readouterr()
+    assert run(["faithfulness", *(option.replace("PLACE", str(place)) for option in options)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert says in line

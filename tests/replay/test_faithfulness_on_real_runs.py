@@ -40,6 +40,7 @@ from tracedance_sdk.replay import (
     Shelf,
     Suite,
     Withheld,
+    coverage_of,
     effects_of_traces,
     measure_faithfulness,
     production_of_replays,
@@ -376,6 +377,42 @@ def test_what_the_leave_out_rule_costs(measured: Faithfulness) -> None:
     point = measured.points[5]
     assert (point.figures["withheld"]["hits"], point.figures["withheld"]["n"]) == (359, 995)
     assert point.state == "holds"
+
+
+@pytest.mark.parametrize(
+    ("how", "numbers", "counts"),
+    [
+        pytest.param({"derives": False}, (1788, 183, 526, 0, 995, 359), (191, 23), id="left out"),
+        pytest.param({}, (1788, 183, 526, 182, 813, 330), (335, 23), id="derived"),
+        pytest.param(
+            {"derives": False, "leaves_out": False},
+            (1788, 579, 489, 0, 636, 0),
+            273,
+            14,
+            id="siblings",
+        ),
+    ],
+)
+def test_coverage_gives_the_figures_of_the_swap_without_the_real_airline(
+    suite: Suite,
+    how: dict[str, bool],
+    numbers: tuple[int, ...],
+    counts: tuple[int, int],
+    add_row: AddRow,
+) -> None:
+    clean, stale = counts
+    found = coverage_of(suite, **how)
+    total: Counter[str] = sum(found.tools.values(), Counter())
+    for tool, numbered in [*found.tools.items(), ("all tools", total)]:
+        add_row(f"coverage of siblings' calls (600 pairs, {how})", tool=tool, **numbered)
+    names = ("same", "other", "pure", "derived", "failed", "withheld")
+    assert tuple(total[name] for name in names) == numbers
+    assert (found.n_tests, found.n_pairs, found.n_clean) == (200, 600, clean)
+    # What a sibling was told is right: the six wrong answers show, and all of them are stale.
+    same = found.stamps["same"]
+    assert (same["stale"], same["history_differs"], same["differ"]) == (stale, 203, 6)
+    assert all(call.stale for call in found.calls if call.stamp == "same" and call.differs)
+    assert found.stamps.get("derived", {"differ": 0})["differ"] == 0
 
 
 def test_what_needs_a_model_is_not_measured(measured: Faithfulness) -> None:

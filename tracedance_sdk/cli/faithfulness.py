@@ -11,7 +11,7 @@ from tracedance_sdk.cli.complaints import complain
 
 _EXIT_CODES: Final = """\b
 Exit codes:
-  0  faithful: all nine points hold; --self-check: everything was caught
+  0  faithful: all nine points hold; --self-check: everything was caught; --coverage: counted
   1  a point does not hold; --self-check: something was missed
   2  wrong use, or nothing to measure on
   3  nothing speaks against it, but something is not shown or not measured
@@ -88,6 +88,18 @@ _PATH: Final = click.Path(path_type=Path)
     "grader notices.",
 )
 @click.option(
+    "--coverage",
+    is_flag=True,
+    help="Instead, take RESULTS for a folder of rebuilt tests, make each test's calls in the other "
+    "tests of its group, and count where the answers come from.",
+)
+@click.option("--no-derived", is_flag=True, help="Of the coverage: derive no answers by rules.")
+@click.option(
+    "--siblings",
+    is_flag=True,
+    help="Of the coverage: let tests borrow from their own group, which shows what it costs.",
+)
+@click.option(
     "--seed", type=int, default=0, show_default=True, metavar="N", help="Of the self-check."
 )
 @click.option(
@@ -100,7 +112,14 @@ _PATH: Final = click.Path(path_type=Path)
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
 def faithfulness_command(
-    sources: tuple[Path, ...], *, self_check: bool, as_json: bool, **options: Any
+    sources: tuple[Path, ...],
+    *,
+    self_check: bool,
+    coverage: bool,
+    no_derived: bool,
+    siblings: bool,
+    as_json: bool,
+    **options: Any,
 ) -> int:
     """Measure whether rebuilt tests say what production says, against an outside reference.
 
@@ -108,12 +127,18 @@ def faithfulness_command(
     are measured; what cannot be measured says what it needs. The word faithful stands only where
     all nine were measured and hold.
     """
+    from tracedance_sdk.cli.faithfulness_coverage import print_coverage, run_coverage
     from tracedance_sdk.cli.faithfulness_jobs import FaithfulnessPlan, run_measurement
     from tracedance_sdk.cli.faithfulness_jobs import run_self_check as check
     from tracedance_sdk.cli.faithfulness_output import print_measured, print_self_check
 
     plan = FaithfulnessPlan(sources=sources, **options)
+    _check_words(self_check, coverage, no_derived, siblings)
     try:
+        if coverage:
+            covered = run_coverage(plan, derives=not no_derived, leaves_out=not siblings)
+            print_coverage(covered, as_json=as_json)
+            return 0
         if self_check:
             checked = check(plan)
             print_self_check(checked, as_json=as_json)
@@ -124,3 +149,14 @@ def faithfulness_command(
         return _INTERRUPTED
     print_measured(measured, as_json=as_json)
     return measured.exit_code
+
+
+def _check_words(self_check: bool, coverage: bool, no_derived: bool, siblings: bool) -> None:
+    """Refuse options that do not go together."""
+    from tracedance_sdk.errors import InvalidOption
+
+    if self_check and coverage:
+        raise InvalidOption("--self-check and --coverage: ask for one of them")
+    for name, is_given in (("--no-derived", no_derived), ("--siblings", siblings)):
+        if is_given and not coverage:
+            raise InvalidOption(f"{name} is for --coverage")

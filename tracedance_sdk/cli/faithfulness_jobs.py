@@ -142,7 +142,7 @@ def run_measurement(plan: FaithfulnessPlan) -> Measured:
         persona=_persona(plan.persona),
         changed=_changed(plan),
         judged=judged,
-        given=_given(plan, grader),
+        given=given_inputs(plan),
     )
     limits = FaithfulnessLimits(margin=plan.margin, most_wrong=plan.most_wrong)
     return Measured(plan, replays, measure_faithfulness(evidence, limits), reader.unread)
@@ -155,7 +155,7 @@ def run_self_check(plan: FaithfulnessPlan) -> Checked:
         TraceDanceError: No grader, no recording, or a source that cannot be used.
     """
     grader = _grader(plan)
-    strangers = sorted(_given(plan, None) - {"recordings"})
+    strangers = sorted(given_inputs(plan) - {"recordings", "grader"})
     if strangers:
         raise InvalidOption(f"--{strangers[0].replace('_', '-')} is not for --self-check")
     if grader is None:
@@ -271,10 +271,11 @@ def _real_rates(path: Path) -> Mapping[str, Trials]:
     return read_rates(path)
 
 
-def _given(plan: FaithfulnessPlan, grader: RunGrader | None) -> frozenset[str]:
+def given_inputs(plan: FaithfulnessPlan) -> frozenset[str]:
+    """Return which inputs were given, by their keys in `INPUTS`."""
     inputs = {
         "recordings": plan.recordings,
-        "grader": grader,
+        "grader": plan.grader or plan.spec or plan.tasks,
         "traces": plan.traces,
         "truth": plan.truth,
         "tests": plan.tests,

@@ -8,6 +8,7 @@ from tracedance_sdk.replay.faithfulness.change_points import (
     JudgedPair,
     judged_pairs,
 )
+from tracedance_sdk.replay.faithfulness.coverage import Coverage, CoveredCall, coverage_of
 from tracedance_sdk.replay.faithfulness.measuring import (
     Faithfulness,
     FaithfulnessEvidence,
@@ -43,6 +44,8 @@ __all__ = [
     "Alteration",
     "AnsweredCall",
     "ChangedAgent",
+    "Coverage",
+    "CoveredCall",
     "Faithfulness",
     "FaithfulnessEvidence",
     "FaithfulnessLimits",
@@ -56,6 +59,7 @@ __all__ = [
     "Truth",
     "Withheld",
     "answered_calls",
+    "coverage_of",
     "effects_of_traces",
     "judged_pairs",
     "measure_faithfulness",

@@ -142,6 +142,8 @@ class Suite:
         simulator: Simulator | None = None,
         order: CandidateOrder = "recent",
         names_nearest: bool = False,
+        leaves_out: bool = True,
+        excluded_ids: Iterable[str] = (),
     ) -> Ladder:
         """Return what answers the calls of a test.
 
@@ -152,20 +154,24 @@ class Suite:
             simulator: Makes up what is missing; None makes up nothing.
             order: Which of several conversations is borrowed from; see `Ladder`.
             names_nearest: Whether a miss names the recorded calls that are most like it.
+            leaves_out: Whether the test borrows from no conversation of its own group.
+            excluded_ids: Other tests that it does not borrow from.
 
         Raises:
             InvalidOption: No such test, or a tool to be run that is not pure.
         """
         test = self.test(identity)
-        groups = frozenset({test.source.group, *test.borrow.exclude_groups})
+        groups = frozenset({test.source.group, *test.borrow.exclude_groups} if leaves_out else ())
+        ids = frozenset(excluded_ids)
         return Ladder(
-            shelf=Shelf(self._index, test.id, excluded_groups=groups),
+            shelf=Shelf(self._index, test.id, excluded_groups=groups, excluded_ids=ids),
             effect_of=self.effect_of,
             pure=dict(pure or {}),
             rules=self._rules if derives else None,
             simulator=simulator,
             order=order,
             excluded_groups=groups,
+            excluded_ids=ids,
             names_nearest=names_nearest,
             tools=frozenset(self.effects),
             redactor=self.redactor,
