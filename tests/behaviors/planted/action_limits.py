@@ -315,7 +315,6 @@ PLANTED: tuple[Planted, ...] = (
         agent("", shell("ls", "setup.py")),
         agent("", shell("python setup.py build_ext", "EXECUTION TIMED OUT", code=1)),
         turn=3,
-        also="F09",
     ),
     planted(
         "A13 a log that is followed",

@@ -19,6 +19,11 @@ _REFUSED: Final = re2.compile(
     r"(input|value) should be a|is not of type|failed to parse (the )?(tool )?(arguments|input)|"
     r"not valid JSON|invalid JSON|JSON ?(decode|parse) ?error|could not parse (the )?arguments"
 )
+_ABSENT: Final = re2.compile(
+    r"(?i)(?:parameter|property|argument|field) [`'\"]?(\w+)[`'\"]? (?:is|are) "
+    r"(?:missing|required)|"
+    r"missing (?:a )?required (?:parameter|property|argument|field):? [`'\"]?(\w+)"
+)
 _HEAD: Final = 600
 
 
@@ -32,15 +37,18 @@ def find(candidate: Candidate) -> Hit | None:
         return None
     if said is None and not (call.arguments is None and call.arguments_text):
         return None
-    quote = call.name if said is None else said.group(0)
-    evidence = (Evidence(call.turn, call.index, quote),)
+    quote = call.name if said is None else _line(call.result, said.start())
+    evidence = (
+        Evidence(call.turn, call.index, quote),
+        Evidence(call.turn, call.index, call.name),
+    )
     return Hit(call.turn, evidence, f"the arguments of {call.name} were refused")
 
 
 def judge(answered: Answered) -> Judged:
     """Score a turn: 0 for arguments that break a definition, 5 for ones that meet it."""
     turn = new_turn(answered)
-    broken = [call for call in turn.calls if _is_broken(call)]
+    broken = [call for call in turn.calls if _is_broken(call) or _lacks(call, answered)]
     if broken:
         kind = "are no JSON" if broken[0].arguments is None else "break its definition"
         return Judged(0, f"the arguments of {broken[0].name} {kind}")
@@ -57,6 +65,24 @@ def _is_broken(call: SeenCall) -> bool:
     if call.arguments is None:
         return bool(call.arguments_text)
     return call.signs["arguments_valid"] is False
+
+
+def _lacks(call: SeenCall, answered: Answered) -> bool:
+    """Whether a call lacks the argument whose absence was told of the tool before."""
+    if len(answered.hit.evidence) < 2 or answered.hit.evidence[1].quote != call.name:
+        return False
+    told = _ABSENT.search(answered.hit.evidence[0].quote)
+    if told is None or not isinstance(call.arguments, dict):
+        return False
+    name = next(group for group in told.groups() if group)
+    same = call.arguments.get("command")
+    return name not in call.arguments and (same is None or str(same) in told.string)
+
+
+def _line(text: str, place: int) -> str:
+    """Return the line of a text in which a place lies, at most 200 characters of it."""
+    start = text.rfind("\n", 0, place) + 1
+    return text[start:].split("\n", 1)[0][:200].strip()
 
 
 def _by_client(call: SeenCall) -> bool:
