@@ -387,8 +387,7 @@ def test_what_the_leave_out_rule_costs(measured: Faithfulness) -> None:
         pytest.param(
             {"derives": False, "leaves_out": False},
             (1788, 579, 489, 0, 636, 0),
-            273,
-            14,
+            (273, 14),
             id="siblings",
         ),
     ],
