@@ -63,7 +63,7 @@ def run_replay(plan: ReplayPlan) -> Replayed:
         check_place(plan.traces, "--traces")
     kept = KeptRuns(plan, chosen, models.opened, broken)
     try:
-        with _progress(len(chosen.tests) * plan.trials) as on_run:
+        with kept, _progress(len(chosen.tests) * plan.trials) as on_run:
 
             def keep(item: JudgedRun | NotRun) -> None:
                 kept.add(item)

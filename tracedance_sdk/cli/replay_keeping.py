@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from tracedance_sdk.cli.model_options import OpenedModel
 from tracedance_sdk.cli.model_spending import spent, versions
@@ -33,8 +34,9 @@ _SHARE: Final = 10
 class KeptRuns:
     """Takes the runs as they come, without secrets, and has them on disk soon after.
 
-    The result set is written anew after each run, yet at most a tenth of the time is spent on that.
-    Until the last run it says how many are missing: whatever ends the process, it can be read.
+    In the context of this object, a thread writes the result set anew after each run, and spends at
+    most a tenth of the time on that. Until the last run the set says how many are missing: whatever
+    ends the process, it can be read.
 
     Args:
         plan: What was asked for.
@@ -60,7 +62,20 @@ class KeptRuns:
         self._masked = masked_by(plan)
         self._broken = [self._masked.text(str(error)) for error in broken]
         self._total = len(suite.tests) * plan.trials
-        self._due = 0.0
+        self._is_new = threading.Event()
+        self._is_over = threading.Event()
+        self._writing = threading.Lock()
+        self._failure: TraceDanceError | None = None
+        self._writer = threading.Thread(target=self._write_on, name="tracedance rows", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._writer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._is_new.set()
+        self._writer.join()
 
     def add(self, item: JudgedRun | NotRun) -> None:
         """Keep a run.
@@ -75,11 +90,20 @@ class KeptRuns:
             test, trial = (item.test, item.trial) if isinstance(item, NotRun) else item.run[:2]
             clean = NotRun(test, trial, f"the run cannot be written: {error}")
         self.items.append(clean)
-        began = time.monotonic()
-        if began >= self._due and len(self.items) < self._total:
-            self.write()
-            ended = time.monotonic()
-            self._due = ended + _SHARE * (ended - began)
+        self._is_new.set()
+        if self._failure is not None:
+            raise self._failure
+
+    def _write_on(self) -> None:
+        """Write what is new, again and again."""
+        while self._is_new.wait() and not self._is_over.is_set():
+            self._is_new.clear()
+            began = time.monotonic()
+            try:
+                self.write()
+            except TraceDanceError as error:
+                self._failure = error
+            self._is_over.wait(_SHARE * (time.monotonic() - began))
 
     def write(self) -> tuple[list[ResultRow], dict[str, Any]]:
         """Write the result set of the runs so far, and return its rows and its manifest.
@@ -87,13 +111,14 @@ class KeptRuns:
         Raises:
             UnreadableFile: It cannot be written.
         """
-        items = in_order(self.items, self._suite)
-        rows = list(rows_of_runs(items))
-        manifest = self._manifest(items)
-        if left := self._total - len(items):
-            manifest["exclusions"]["interrupted"] = left
-        with ResultSetWriter(self._plan.out, manifest=manifest) as writer:
-            writer.add(rows)
+        with self._writing:
+            items = in_order(list(self.items), self._suite)
+            rows = list(rows_of_runs(items))
+            manifest = self._manifest(items)
+            if left := self._total - len(items):
+                manifest["exclusions"]["interrupted"] = left
+            with ResultSetWriter(self._plan.out, manifest=manifest) as writer:
+                writer.add(rows)
         return rows, manifest
 
     def _manifest(self, found: list[JudgedRun | NotRun]) -> dict[str, Any]:

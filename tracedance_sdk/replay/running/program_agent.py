@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _BLOCK: Final = 2**20
 _PATIENCE_S: Final = 5
+_LOOK_S: Final = 0.01
 _LONGEST_WAIT_S: Final = 10
 
 
@@ -161,13 +162,21 @@ async def _exit_code(process: asyncio.subprocess.Process) -> int:
     try:
         for _ in range(2):
             with contextlib.suppress(TimeoutError):
-                return await asyncio.wait_for(process.wait(), _PATIENCE_S)
+                return await asyncio.wait_for(_gone(process), _PATIENCE_S)
             _kill_group(process)
         return -signal.SIGKILL if process.returncode is None else process.returncode
     finally:
         _kill_group(process)
         forgetting.cancel()
         await asyncio.gather(forgetting, return_exceptions=True)
+
+
+async def _gone(process: asyncio.subprocess.Process) -> int:
+    """Wait for a program, and end its children, who may hold on to its output, when it has left."""
+    while process.returncode is None:
+        await asyncio.sleep(_LOOK_S)
+    _kill_group(process)
+    return await process.wait()
 
 
 def _kill_group(process: asyncio.subprocess.Process) -> None:
