@@ -133,6 +133,9 @@ def write_benchmark(
     made = _lines([header, *(_document(item) for item in construction)])
     told = {**about, "construction_sha256": hashlib.sha256(made).hexdigest()}
     drafts: dict[Path, Path] = {}
+    for target in (path, construction_path(path), datasheet_path(path), audit_path(path)):
+        if target.is_dir():
+            raise UnreadableFile(f"{str(target)!r} cannot be written: it is a folder")
     try:
         for target, data in (
             (construction_path(path), made),
@@ -145,13 +148,34 @@ def write_benchmark(
         # Last, so that whoever finds the instances finds what belongs to them.
         drafts[path] = _draft(path)
         write_instances(drafts[path], instances, benchmark=told)
-        for target, draft in drafts.items():
-            draft.replace(target)
+        _put_all(drafts)
     except OSError as error:
         raise UnreadableFile(f"{str(path)!r} cannot be written: {error.strerror}") from error
     finally:
         for draft in drafts.values():
             draft.unlink(missing_ok=True)
+
+
+def _put_all(drafts: Mapping[Path, Path]) -> None:
+    """Put drafts in their places; where one cannot be put, all places are as they were."""
+    done: list[tuple[Path, Path | None]] = []
+    try:
+        for target, draft in drafts.items():
+            older = _draft(target).with_suffix(".old") if target.exists() else None
+            if older is not None:
+                target.replace(older)
+            done.append((target, older))
+            draft.replace(target)
+    except OSError:
+        for target, older in reversed(done):
+            if older is not None:
+                older.replace(target)
+            else:
+                target.unlink(missing_ok=True)
+        raise
+    for _, older in done:
+        if older is not None:
+            older.unlink()
 
 
 def read_benchmark(path: str | os.PathLike[str]) -> Benchmark:
