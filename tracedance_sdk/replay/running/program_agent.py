@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _BLOCK: Final = 2**20
 _PATIENCE_S: Final = 5
 _LOOK_S: Final = 0.01
+_PIPES_S: Final = 1
 _LONGEST_WAIT_S: Final = 10
 
 
@@ -167,13 +168,20 @@ async def _exit_code(process: asyncio.subprocess.Process) -> int:
         return -signal.SIGKILL if process.returncode is None else process.returncode
     finally:
         _kill_group(process)
+        # The pipes are let go of before the loop may be closed.
+        with contextlib.suppress(TimeoutError, OSError):
+            async with asyncio.timeout(_PIPES_S):
+                await asyncio.wait((forgetting,))
+                if process.stdin is not None:
+                    process.stdin.close()
+                    await process.stdin.wait_closed()
         forgetting.cancel()
         await asyncio.gather(forgetting, return_exceptions=True)
 
 
 async def _gone(process: asyncio.subprocess.Process) -> int:
     """Wait for a program, and end its children, who may hold on to its output, when it has left."""
-    while process.returncode is None:
+    while process.returncode is None:  # noqa: ASYNC110 - `wait` waits for the output as well
         await asyncio.sleep(_LOOK_S)
     _kill_group(process)
     return await process.wait()
