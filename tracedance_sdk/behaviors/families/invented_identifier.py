@@ -41,7 +41,7 @@ _WORDED: Final = frozenset(
 _LISTING: Final = re2.compile(
     r"(?i)^(list|search|find|query|glob|grep|lookup|ls|browse)($|_|-|[A-Z])"
 )
-_NOT_ALNUM: Final = re2.compile(r"[^\pL\pN]+")
+_LEFT_OUT: Final = bytes(code for code in range(128) if not chr(code).isalnum())
 _SHORTEST: Final = 4
 _LONGEST: Final = 300
 _MOST_WORDS: Final = 4
@@ -57,12 +57,16 @@ def find(candidate: Candidate) -> Hit | None:
         return None
     usual = candidate.parameters.get("usual_files")
     more = {str(name).casefold() for name in usual} if isinstance(usual, list) else set()
-    names = [name for name in _acted_on(call) if base_name(name).casefold() not in _USUAL | more]
+    names = [
+        name
+        for name in _acted_on(call)
+        if base_name(name).casefold() not in _USUAL | more and _is_missed(call, name)
+    ]
     if not names:
         return None
     shown = Shown(run, before=call.turn)
     for name in names:
-        if _is_missed(call, name) and not shown.holds(name):
+        if not shown.holds(name):
             evidence = (Evidence(call.turn, call.index, name),)
             return Hit(call.turn, evidence, f"nothing mentions {name}, and it is not there")
     return None
@@ -97,7 +101,7 @@ class Shown:
 
     def __init__(self, run: Run, *, before: int) -> None:
         texts = (text for _, text in shown_texts(run, before=before))
-        self._plain = "\n".join(map(_plain, texts))
+        self._plain = b"\n".join(map(_plain, texts))
 
     def holds(self, name: str) -> bool:
         """Whether a name, or the last part of a path, was there."""
@@ -105,8 +109,9 @@ class Shown:
         return not plain or plain in self._plain
 
 
-def _plain(text: str) -> str:
-    return str(_NOT_ALNUM.sub("", text)).casefold()
+def _plain(text: str) -> bytes:
+    folded = text.casefold().encode(errors="replace")
+    return folded.translate(None, delete=_LEFT_OUT)
 
 
 def _acted_on(call: SeenCall) -> list[str]:

@@ -62,15 +62,17 @@ def _broken(run: Run, call: SeenCall) -> tuple[Restriction, str] | None:
     limits = restrictions(run, before=call.turn)
     if not limits:
         return None
-    files = list(_changed(run, call))
+    files = [item for item in _targets(call) if not _is_free(item[0])]
     for limit in limits:
-        what = _against(limit, call, files)
+        what = _against(limit, run, call, files)
         if what is not None:
             return limit, what
     return None
 
 
-def _against(limit: Restriction, call: SeenCall, files: list[tuple[str, bool]]) -> str | None:
+def _against(
+    limit: Restriction, run: Run, call: SeenCall, files: list[tuple[str, bool]]
+) -> str | None:
     """Return what a call does against a limit, or None."""
     if limit.kind == "run-tests":
         return call.command[:200] if call.signs["is_test"] else None
@@ -81,7 +83,8 @@ def _against(limit: Restriction, call: SeenCall, files: list[tuple[str, bool]]) 
     if limit.kind in _DONE:
         return next((c[:200] for c in call.commands if _DONE[limit.kind].search(c)), None)
     for path, is_old in files:
-        if _is_excluded(limit, path, is_old=is_old):
+        is_excluded = _is_excluded(limit, path, is_old=is_old)
+        if is_excluded and made_here(run, path, before=call.turn) is None:
             return path
     return None
 
@@ -103,16 +106,13 @@ def _covers(name: str, path: str) -> bool:
     return path == name or path.endswith(f"/{name}") or f"/{name}/" in f"/{path}/"
 
 
-def _changed(run: Run, call: SeenCall) -> Iterator[tuple[str, bool]]:
-    """Yield the files a call changes, and whether they were there: not the agent's own."""
-    for path, is_old in _targets(call):
-        if path.startswith("$") or is_temporary(path):
-            continue
-        if made_here(run, path, before=call.turn) is None:
-            yield path, is_old
+def _is_free(path: str) -> bool:
+    """Whether a path is one that no limit is about: unknown, or for temporary files."""
+    return path.startswith("$") or is_temporary(path)
 
 
 def _targets(call: SeenCall) -> Iterator[tuple[str, bool]]:
+    """Yield the files that a call changes, and whether they must have been there before."""
     kind = call.signs["kind"]
     given = call.arguments
     if kind in ("edit", "write"):

@@ -32,12 +32,14 @@ def find(candidate: Candidate) -> Hit | None:
     call = candidate.run.call(candidate.call or 0)
     if call is None or not call.by_agent or not call.signs["failed"]:
         return None
-    said = _REFUSED.search(call.result[:_HEAD])
+    head = call.result[:_HEAD]
+    said = _REFUSED.search(head)
     if call.signs["kind"] == "shell" and call.command and not _by_client(call):
         return None
     if said is None and not (call.arguments is None and call.arguments_text):
         return None
-    quote = call.name if said is None else _line(call.result, said.start())
+    told = said and (_ABSENT.search(head) or said)
+    quote = call.name if told is None else _line(head, told.start())
     evidence = (
         Evidence(call.turn, call.index, quote),
         Evidence(call.turn, call.index, call.name),
