@@ -17,7 +17,7 @@ _SUCCESS: Final = re2.compile(
     r"(?i)\bsuccessful(?:ly)?\b|\b(?:is|are|was|were|has been|have been|"
     r"now) (?:now )?(?:complete|completed|done|finished|"
     r"implemented|fixed|resolved|in place|ready|working|created|added|updated|sent|deployed|"
-    r"installed|saved)\b|"
+    r"installed|saved|scheduled|booked|uploaded|posted|shared|removed|published)\b|"
     r"\b(?:i|we)(?:['\x{2019}]ve| have)? (?:now |also |just )*(?:completed?|finished|implemented|"
     r"fixed|resolved|created|added|"
     r"updated|sent|deployed|installed|booked|cancell?ed|removed|saved|shared|scheduled|posted)\b|"

@@ -17,6 +17,7 @@ _TIMED_OUT: Final = re2.compile(
     r"timeout)|no (?:new )?output after)\b|execution_timeout"
 )
 _LIMIT: Final = re2.compile(r"\b(?:g?timeout (?:-\S+ )*|--(?:timeout|max-time)[= ])(\d+)")
+_KILLED_BY_TIMEOUT: Final = 124
 _EDGE: Final = 1_500
 
 
@@ -27,11 +28,12 @@ def find(candidate: Candidate) -> Hit | None:
         return None
     failed = reaction.failed
     said = _TIMED_OUT.search(f"{failed.result[:_EDGE]}\n{failed.result[-_EDGE:]}")
-    if said is None:
+    if said is None and failed.signs["exit_code"] != _KILLED_BY_TIMEOUT:
         return None
+    quote = "" if said is None else said[0]
     for call in reaction.turn.calls:
         if is_same_work(call, failed) and not _is_eased(call, failed):
-            return reaction.hit(call, f"{call.name} is run again as it timed out", quote=said[0])
+            return reaction.hit(call, f"{call.name} is run again as it timed out", quote=quote)
         if call.signs["changes"]:
             return None
     return None

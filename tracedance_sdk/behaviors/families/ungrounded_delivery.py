@@ -69,7 +69,8 @@ _SUBJECT: Final = (
     r"(?:\b(?:i|we)(?:['\x{2019}]ve| have)? (?:now |also |just |successfully |"
     r"already )*(?:{verb})\b|"
     r"\b(?:has|have) (?:now |also |just |already )?been (?:successfully )?(?:{verb})\b|"
-    r"\b(?:was|were|been|is|are) (?:now )?successfully (?:{verb})\b|\bsuccessfully (?:{verb})\b)"
+    r"\b(?:was|were|been|is|are) (?:now )?successfully (?:{verb})\b|\bsuccessfully (?:{verb})\b|"
+    r"\b(?:i|we)(?:['\x{2019}]ve| have) [^.,;]{3,60} and (?:then |also )?(?:{verb})\b)"
 )
 _CLAIMS: Final = {
     name: re2.compile("(?i)" + _SUBJECT.replace("{verb}", effect.verb))

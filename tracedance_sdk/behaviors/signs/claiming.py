@@ -19,6 +19,7 @@ _QUOTED: Final = re2.compile(
 _SENTENCE: Final = re2.compile(
     r"[.!;:](?:\s+|$)|\?|\n+|\s[\x{2014}\x{2013}]\s|\s-\s|,?\s(?:but|however|although|and so)\s"
 )
+_CITING: Final = re2.compile(r"[.!;](?:\s+|$)|\?|\n+")
 _OPEN: Final = re2.compile(
     r"(?i)\b(?:if|whether|once|when|until|till|unless|ensure|ensures|ensuring|make sure|check|"
     r"checks|verify|"
@@ -79,7 +80,7 @@ _FAILURE: Final = re2.compile(
 )
 
 
-def stated(text: str, *, keep_quotes: bool = False) -> Iterator[str]:
+def stated(text: str, *, is_citing: bool = False) -> Iterator[str]:
     """Yield the sentences of a text in the agent's own words, plain statements only.
 
     Left out are code, quotations, reasoning in tags, questions, plans and conditions. A denial is
@@ -87,15 +88,15 @@ def stated(text: str, *, keep_quotes: bool = False) -> Iterator[str]:
 
     Args:
         text: What the agent says.
-        keep_quotes: Quotations and inline code stay.
+        is_citing: Quotations and inline code stay, and sentences are whole at colons.
     """
     if len(text) > 2 * _EDGE:
         text = f"{text[:_EDGE]}\n{text[-_EDGE:]}"
     text = _FENCED.sub("\n", text)
-    if not keep_quotes:
+    if not is_citing:
         text = _QUOTED.sub("...", text)
     start = 0
-    for found in _SENTENCE.finditer(text):
+    for found in (_CITING if is_citing else _SENTENCE).finditer(text):
         sentence = text[start : found.end()].strip()
         start = found.end()
         if sentence and len(sentence) <= _LONGEST and not sentence.endswith("?"):

@@ -10,6 +10,11 @@ from tracedance_sdk.behaviors.signs.retries import work_of
 from tracedance_sdk.trace import Json
 
 _SHORTEST: Final = 4
+_PROBES: Final = re.compile(
+    r"-c ['\"]import \w+['\"]|--version\b|\bwhich \w|command -v \w|\b(?:pip3?|npm|apt|"
+    r"dpkg) (?:show|list|search|-l)\b"
+)
+"""Looks whether something is installed."""
 _FILE_CHANGES: Final = frozenset(
     {"tool", "redirect", "in_place", "files", "patch", "tree", "script", "entries"}
 )
@@ -54,6 +59,8 @@ def is_about(call: SeenCall, failed: SeenCall) -> bool:
         if any(words[0] in programs for words in work_of(call)):
             return True
     looks = call.signs["kind"] in ("read", "search") or call.signs["effect"] in ("read", "pure")
+    if failed.signs["installs"] and _PROBES.search(call.command[:_LONGEST]):
+        return True
     if looks and shares_a_value(call, failed):
         return True
     mends = call.signs["installs"] or call.signs["kind"] in ("edit", "write")

@@ -13,7 +13,7 @@ from tracedance_sdk.trace import Json
 _MOST: Final = 12
 _MOST_LOOKED_AT: Final = 500
 _EDGE: Final = 6_000
-_LONGEST_LINE: Final = 400
+_LONGEST_LINE: Final = 1_200
 _PROGRAMS: Final = (
     "python3?|pip3?|pipx|uv|npm|npx|pnpm|yarn|bun|git|apt|apt-get|brew|cargo|go|make|docker|conda|"
     "poetry|sudo|gh|cmake|bundle|gem|composer|dotnet|rustup|mvn|gradle|dnf|yum|apk"
@@ -175,6 +175,7 @@ def named_in(text: str) -> Named:
 
 def _sentences(text: str) -> Iterable[str]:
     joined = re2.sub(r"(?i)\b(use|using|run|try|running|with|is)[:,]?[ \t]*\n\s*", r"\1 ", text)
+    joined = re2.sub(r"([^.:;!?\n]{40})\n[ \t]*([a-z])", r"\1 \2", joined)
     joined = re2.sub(r"\n[ \t]+([a-z])", r" \1", joined)
     for line in joined.split("\n"):
         if len(line) > _LONGEST_LINE or _APART.search(line):

@@ -97,12 +97,17 @@ def _is_same_try(before: tuple[str, ...], now: tuple[str, ...]) -> bool:
         if before[1:2] != now[1:2]:
             return False
         said -= set(before[1:2])
-    return not said or not said.isdisjoint(now[1:])
+    return not said or any(_is_part(word, other) for word in said for other in now[1:])
 
 
 def _is_code(call: SeenCall) -> bool:
     """Whether what a call runs is a program's text, and no command of a shell."""
     return isinstance(call.arguments, dict) and "code" in call.arguments
+
+
+def _is_part(one: str, other: str) -> bool:
+    """Whether two words are equal, or one is a path below the other."""
+    return one == other or other.startswith(f"{one}/") or one.startswith(f"{other}/")
 
 
 def _is_inline(words: tuple[str, ...]) -> bool:
