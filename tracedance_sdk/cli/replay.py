@@ -16,7 +16,7 @@ Exit codes:
   1  at least one run failed or is critical
   2  wrong use, or no test
   3  no failure, but a run undecided, in error, or not made, or a file that is no test
-  130, 143, 129  ended by Ctrl-C, SIGTERM, SIGHUP; the runs so far are in the result set
+Stopped by Ctrl-C, SIGTERM or SIGHUP (130, 143, 129), the runs so far are in the result set.
 """
 
 
