@@ -209,6 +209,8 @@ def run_command(
     except KeyboardInterrupt:
         complain("stopped; replies so far are kept: the same command goes on from there")
         return _INTERRUPTED
+    for problem in outcome.problems:
+        complain(problem)
     print_run(outcome, as_json=as_json)
     return outcome.exit_code
 

@@ -235,12 +235,14 @@ class RunOutcome(NamedTuple):
         rates: How often the model passed.
         manifest: What the result set says of itself.
         exit_code: Of the verb.
+        problems: Why lines of the files are no instances.
     """
 
     plan: RunPlan
     rates: tuple[BenchmarkRate, ...]
     manifest: dict[str, Any]
     exit_code: int
+    problems: tuple[str, ...] = ()
 
 
 class _Answers(NamedTuple):
@@ -301,7 +303,8 @@ def run_benchmarks(plan: RunPlan) -> RunOutcome:
     with ResultSetWriter(plan.out, manifest=manifest) as writer:
         writer.add(rows)
     is_short = any(rate.left_out for rate in found) or manifest["unreadable"]
-    return RunOutcome(plan, tuple(found), manifest, 3 if is_short else 0)
+    problems = tuple(problem for item in benchmarks for problem in item.problems)
+    return RunOutcome(plan, tuple(found), manifest, 3 if is_short else 0, problems)
 
 
 def _benchmarks(files: Iterable[Path]) -> list[Benchmark]:

@@ -121,6 +121,7 @@ def build_benchmark(
                 item.place,
                 item.context,
                 protected=item.protected,
+                protection=protection,
                 confirmed=None if confirmer is None else True,
                 canary=canary,
             )

@@ -37,6 +37,7 @@ def made_instance(
     context: CutContext,
     *,
     protected: Trace,
+    protection: Protection,
     confirmed: bool | None,
     canary: str,
 ) -> Instance:
@@ -47,11 +48,14 @@ def made_instance(
         place: Where it was found.
         context: The cut.
         protected: The kept trace without secrets and people.
+        protection: By which names of agents and models are looked at too.
         confirmed: Whether a model confirmed it; None where none was asked.
         canary: Of the benchmark.
     """
     first = place.first
     session = hashed(first.session)
+    named = {"product": first.agent, "collector": first.collector, "model": first.model}
+    told: Any = protection.value(named)
     own: dict[str, Any] = {
         "behaviors": [behavior.id for behavior in query.behaviors],
         "frames": [behavior.frame for behavior in query.behaviors],
@@ -63,9 +67,7 @@ def made_instance(
         "lineage": {
             "trace_id": first.trace_id,
             "session_sha256": session,
-            "product": first.agent,
-            "collector": first.collector,
-            "model": first.model,
+            **told,
             "model_family": model_family(first.model),
             "cut": context.turn,
             "turns_withheld": 1 + context.n_later,
