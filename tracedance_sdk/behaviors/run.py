@@ -143,6 +143,7 @@ class Run:
 
     def __init__(self, rows: TraceRows) -> None:
         self.trace_id = rows.trace_id
+        self._prompt = rows.system_prompt
         turn_signs: dict[int, Mapping[str, Any]] = {}
         call_signs: dict[int, Mapping[str, Any]] = {}
         for row in rows.features:
@@ -169,6 +170,11 @@ class Run:
         """Yield the calls of the turns from one index up to, and without, another."""
         for turn in self.turns[start:before]:
             yield from turn.calls
+
+    @cached_property
+    def system_prompt(self) -> str:
+        """What the system prompt says, empty without one; read when it is first asked for."""
+        return self._prompt() or ""
 
     def call(self, index: int) -> SeenCall | None:
         """Return the call with an index among all calls, or None."""

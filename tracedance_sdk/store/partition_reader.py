@@ -7,7 +7,8 @@ in it therefore depends on nothing else of the store.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
@@ -22,13 +23,18 @@ from tracedance_sdk.store.folder import LocalFolder, present
 from tracedance_sdk.store.lazy_rows import LazyRow, LazyTable
 from tracedance_sdk.store.libraries import duck
 from tracedance_sdk.store.manifest import Manifest, Partition
+from tracedance_sdk.store.partitions import each_document, read_table
 from tracedance_sdk.store.queries import connected
-from tracedance_sdk.trace import Trace
+from tracedance_sdk.trace import Trace, parse_json
 
 _AT_ONCE: Final = 200
 _TURNS: Final = tuple(public(TURNS))
 _CALLS: Final = tuple(public(CALLS))
 _FEATURES: Final = tuple(public(FEATURES))
+
+
+def _no_prompt() -> str | None:
+    return None
 
 
 class TraceRows(NamedTuple):
@@ -39,12 +45,15 @@ class TraceRows(NamedTuple):
         turns: Rows of the view `turns`, in order.
         calls: Rows of the view `calls`, in order.
         features: Rows of the view `features`, in the order of events.
+        system_prompt: Gives the trace's system prompt, which no view holds; reading it takes the
+            trace's document, and an open reader.
     """
 
     trace_id: str
     turns: Sequence[Mapping[str, Any]]
     calls: Sequence[Mapping[str, Any]]
     features: Sequence[Mapping[str, Any]]
+    system_prompt: Callable[[], str | None] = _no_prompt
 
 
 class PartitionKey(NamedTuple):
@@ -90,6 +99,7 @@ class PartitionReader:
             raise StoreError(f"the store {str(folder)!r} has changed: {key.name} is another now")
         if found[0].features_version != FEATURES_VERSION:
             raise StoreError(f"{key.name} of the store {str(folder)!r} lacks features: index it")
+        self._place, self._part = place, found[0]
         self._connection = connected(place, Manifest(1, (found[0],)))
 
     def select(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -115,7 +125,31 @@ class PartitionReader:
             calls = self._of("calls", _CALLS, ids, "call")
             features = self._of("features", _FEATURES, ids, "turn, call NULLS FIRST")
             for name in ids:
-                yield TraceRows(name, turns.get(name, ()), calls.get(name, ()), features[name])
+                prompt = partial(self.system_prompt, name)
+                yield TraceRows(
+                    name, turns.get(name, ()), calls.get(name, ()), features[name], prompt
+                )
+
+    def system_prompt(self, trace_id: str) -> str | None:
+        """Return the system prompt of a trace; None where there is none.
+
+        Raises:
+            StoreError: The files are damaged.
+        """
+        row = self._numbers.get(trace_id)
+        if row is None:
+            return None
+        _, _, data = next(each_document(self._place, self._part, [row]))
+        document = parse_json(data, where=f"trace {trace_id!r:.80}")
+        prompt = document.get("system_prompt") if isinstance(document, dict) else None
+        return prompt if isinstance(prompt, str) else None
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        """Rows of the traces that count, by id."""
+        dropped = set(self._part.dropped)
+        ids = read_table(self._place, self._part.files["traces"], ["trace_id"]).column(0)
+        return {name: row for row, name in enumerate(ids.to_pylist()) if row not in dropped}
 
     def _of(
         self, view: str, columns: Sequence[str], ids: Sequence[str], order: str
@@ -171,4 +205,5 @@ def rows_of_trace(trace: Trace, *, deriver: Deriver | None = None) -> TraceRows:
         tuple(dict(zip(_TURNS, row, strict=True)) for row in facts.turns),
         tuple(dict(zip(_CALLS, row, strict=True)) for row in facts.calls),
         tuple(dict(zip(_FEATURES, row, strict=True)) for row in derived),
+        lambda: trace.system_prompt,
     )

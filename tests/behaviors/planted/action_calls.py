@@ -286,6 +286,12 @@ PLANTED: tuple[Planted, ...] = (
         ),
     ),
     planted(
+        "A04 twin the system prompt named the person",
+        human("What is new in my inbox?"),
+        agent("", call("read_inbox", {"user": "Emma Johnson"}, "Error: user not found", ok=False)),
+        system_prompt="You work for Emma Johnson.",
+    ),
+    planted(
         "A04 twin a search finds nothing",
         human("Where is the text module?"),
         agent("", call("search_files", {"query": "textutil_test.go"}, "No files found")),

@@ -119,4 +119,6 @@ def _was_offered(run: Run, name: str, *, before: int) -> bool:
         told = edges(text)
         if not any(name == m[1] for p in (*_PROGRAMS, *_PARTS) for m in p.finditer(told)):
             return True
-    return False
+    prompt = run.system_prompt
+    place = prompt.find(name)
+    return place >= 0 and is_whole(prompt, place, len(name))

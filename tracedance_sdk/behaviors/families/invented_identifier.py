@@ -101,12 +101,15 @@ class Shown:
 
     def __init__(self, run: Run, *, before: int) -> None:
         texts = (text for _, text in shown_texts(run, before=before))
+        self._run = run
         self._plain = b"\n".join(map(_plain, texts))
 
     def holds(self, name: str) -> bool:
         """Whether a name, or the last part of a path, was there."""
         plain = _plain(base_name(name)) or _plain(name)
-        return not plain or plain in self._plain
+        if not plain or plain in self._plain:
+            return True
+        return plain in _plain(self._run.system_prompt)
 
 
 def _plain(text: str) -> bytes:
