@@ -52,8 +52,8 @@ from tracedance_sdk.replay.recordings import (
     Shelf,
     Subjects,
     Write,
-    changed_by,
     is_partly_hidden,
+    kinds_of,
     next_mark,
     recording_at,
     subjects_of,
@@ -287,7 +287,8 @@ class AnswerSession:
             return self._replayed("other", candidates[0], n_candidates=1)
         chosen = self._chosen(candidates)
         said = shelf.said(chosen.recording)
-        disagreeing = sum(shelf.said(item.recording) != said for item in candidates)
+        agreeing = [shelf.said(item.recording) for item in candidates].count(said)
+        disagreeing = len(candidates) - agreeing
         return self._replayed(
             "other", chosen, n_candidates=len(candidates), n_disagreeing=disagreeing
         )
@@ -330,6 +331,8 @@ class AnswerSession:
         if self._mattered[:2] != (recording.key, self._mark):
             matter = writes_that_matter(subjects, self._writes)
             self._mattered = recording.key, self._mark, matter
+        if subjects.isdisjoint(conversation.touched):
+            return bool(self._mattered[2])
         before = conversation.writes_before(recording)
         return writes_that_matter(subjects, before) != self._mattered[2]
 
@@ -440,7 +443,8 @@ class AnswerSession:
         if self._writes_by(name):
             is_unknown = result.error is not None and result.error.type == NOT_RECORDED
             took_effect = None if is_unknown else result.ok is not False
-            made = Write(key, changed_by(name, arguments), took_effect)
+            subjects = self._subjects(key, name, arguments) | kinds_of(name)
+            made = Write(key, subjects, took_effect)
             self._writes.append(made)
             self._mark = next_mark(self._mark, made)
             if took_effect is not False:

@@ -28,8 +28,8 @@ from tracedance_sdk.replay.recordings.subjects import (
     Named,
     Subjects,
     changed_by,
+    kinds_of,
     subjects_of,
-    telling_values,
 )
 
 __all__ = [
@@ -54,9 +54,9 @@ __all__ = [
     "is_answer",
     "is_hidden",
     "is_partly_hidden",
+    "kinds_of",
     "next_mark",
     "recording_at",
     "subjects_of",
-    "telling_values",
     "writes_that_matter",
 ]

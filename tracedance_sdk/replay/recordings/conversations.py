@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.replay.recordings.hidden import is_partly_hidden
 from tracedance_sdk.replay.recordings.histories import Write, history_marks
-from tracedance_sdk.replay.recordings.subjects import changed_by
+from tracedance_sdk.replay.recordings.subjects import Subject, Subjects, changed_by
 from tracedance_sdk.trace import (
     UNKNOWN,
     Effect,
@@ -87,6 +87,7 @@ class Conversation(NamedTuple):
         unanswered: Keys of calls without a recorded result, with the ordinals of these.
         started_at: When it began, where known.
         marks: `history_marks` of the writes.
+        touched: All that the writes may have changed.
     """
 
     id: str
@@ -96,6 +97,7 @@ class Conversation(NamedTuple):
     unanswered: Mapping[str, tuple[int, ...]] = _NONE
     started_at: datetime | None = None
     marks: tuple[int, ...] = (0,)
+    touched: Subjects = frozenset()
 
     def writes_before(self, recording: Recording) -> tuple[Write, ...]:
         """Return the writes made before a recording of this conversation."""
@@ -167,6 +169,7 @@ def conversation_from(
         unanswered=unanswered,
         started_at=started_at,
         marks=history_marks(writes),
+        touched=frozenset[Subject]().union(*(write.subjects for write in writes)),
     )
 
 

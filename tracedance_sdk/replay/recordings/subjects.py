@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from tracedance_sdk.trace import Json
@@ -73,20 +72,6 @@ Subject = str | Named | Kind
 Subjects = frozenset[Subject]
 
 
-def telling_values(value: Json) -> frozenset[str]:
-    """Return the strings in a JSON value that are long enough to name something.
-
-    Example:
-        >>> sorted(telling_values({"id": "ZFA04Y", "bags": 3, "paid": [{"by": "card_11"}, "no"]}))
-        ['ZFA04Y', 'card_11']
-    """
-    return frozenset(
-        item
-        for _, item in _scalars(value)
-        if isinstance(item, str) and len(item) >= LEAST_CHARACTERS
-    )
-
-
 def subjects_of(name: str, arguments: Json) -> Subjects:
     """Return what a call is about; all things of its tool's kind where it names none.
 
@@ -96,7 +81,7 @@ def subjects_of(name: str, arguments: Json) -> Subjects:
         >>> sorted(subjects_of("list_orders", {"limit": 5}))
         [Kind(thing='order')]
     """
-    return _named(name, arguments) or frozenset(map(Kind, things_of(name)))
+    return _named(name, arguments) or kinds_of(name)
 
 
 def changed_by(name: str, arguments: Json) -> Subjects:
@@ -106,7 +91,13 @@ def changed_by(name: str, arguments: Json) -> Subjects:
         >>> sorted(changed_by("cancel_order", {"order": 17}))
         [Kind(thing='order'), Named(thing='order', value='17')]
     """
-    return _named(name, arguments).union(map(Kind, things_of(name)))
+    return kinds_of(name).union(_named(name, arguments))
+
+
+@functools.lru_cache(maxsize=4096)
+def kinds_of(tool: str) -> Subjects:
+    """Return all things of the kinds that a tool's name speaks of."""
+    return frozenset(map(Kind, things_of(tool)))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -123,21 +114,23 @@ def things_of(tool: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(things or [word for word in words[:1] if word not in _VERBS]))
 
 
-def _named(name: str, arguments: Json) -> frozenset[str | Named]:
-    found: set[str | Named] = set()
-    for key, item in _scalars(arguments):
-        if isinstance(item, str) and len(item) >= LEAST_CHARACTERS:
+def _named(name: str, arguments: Json) -> Subjects:
+    found: set[Subject] = set()
+    pending: list[tuple[str, Json]] = [("", arguments)]
+    while pending:
+        key, item = pending.pop()
+        kind = type(item)
+        if kind is str and len(item) >= LEAST_CHARACTERS:
             found.add(item)
-        elif key and _says_which(item):
+        elif kind is dict:
+            pending += item.items()
+        elif kind is list:
+            pending += [(key, inner) for inner in item]
+        elif (kind is str or kind is int) and key and item != "":
             thing = _thing_named(key, name)
             if thing is not None:
                 found.add(Named(thing, str(item)))
     return frozenset(found)
-
-
-def _says_which(value: Json) -> bool:
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    return is_whole or (isinstance(value, str) and value != "")
 
 
 @functools.lru_cache(maxsize=4096)
@@ -163,16 +156,3 @@ def _singular(word: str) -> str:
     if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 2:
         return word[:-1]
     return word
-
-
-def _scalars(value: Json) -> Iterator[tuple[str, Json]]:
-    """Yield the values in JSON that hold no others, with the name that each is called by."""
-    pending: list[tuple[str, Json]] = [("", value)]
-    while pending:
-        key, item = pending.pop()
-        if isinstance(item, dict):
-            pending.extend(item.items())
-        elif isinstance(item, (list, tuple)):
-            pending.extend((key, inner) for inner in item)
-        else:
-            yield key, item
