@@ -7,13 +7,17 @@ import warnings
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from tracedance_sdk.errors import InvalidOption, NotEnoughData
+from tracedance_sdk.errors import NotEnoughData
 from tracedance_sdk.statistics.checking import (
+    check_callable,
+    check_choice,
     check_enough,
+    check_level,
     check_resamples,
     check_same_length,
-    check_share,
+    check_seed,
     finite,
+    hashables,
 )
 from tracedance_sdk.statistics.extra import load
 from tracedance_sdk.statistics.intervals import Estimate, Interval
@@ -64,7 +68,10 @@ def bootstrap_interval(
         (4.5, 2.9)
     """
     numpy, stats = load("numpy"), load("scipy.stats")
-    _check_options(method, n_resamples, level)
+    check_choice(method, "bootstrap", ("percentile", "bca"))
+    n_resamples, level = check_resamples(n_resamples), check_level(level)
+    seed = check_seed(seed)
+    check_callable(statistic, "statistic")
     groups = _grouped_arrays(values, clusters)
     of_units = _statistic_of_units(groups, statistic)
     everything = numpy.arange(len(groups))
@@ -134,7 +141,8 @@ def two_level_bootstrap(
         0.75
     """
     numpy = load("numpy")
-    _check_options("percentile", n_resamples, level)
+    n_resamples, level = check_resamples(n_resamples), check_level(level)
+    seed = check_seed(seed)
     groups = _grouped_arrays(values, clusters)
     sizes = numpy.array([len(group) for group in groups], dtype=float)
     weights = sizes if not macro else numpy.ones(len(groups))
@@ -156,19 +164,12 @@ def two_level_bootstrap(
     return Estimate(value, Interval(float(low), float(high), level), len(groups))
 
 
-def _check_options(method: str, n_resamples: int, level: float) -> None:
-    if method not in ("percentile", "bca"):
-        raise InvalidOption(f"unknown bootstrap {method!r}; choose one of percentile, bca")
-    check_share(level, "level")
-    check_resamples(n_resamples)
-
-
 def _grouped_arrays(
     values: Sequence[float], clusters: Sequence[Hashable] | None
 ) -> list[NDArray[Any]]:
     numpy = load("numpy")
     listed = finite(values)
-    owners = range(len(listed)) if clusters is None else clusters
+    owners = range(len(listed)) if clusters is None else hashables(clusters, "cluster")
     check_same_length(listed, owners, what="values and clusters")
     groups: dict[Hashable, list[float]] = {}
     for value, owner in zip(listed, owners, strict=True):

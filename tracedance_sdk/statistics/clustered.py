@@ -10,12 +10,12 @@ import math
 from collections.abc import Hashable, Sequence
 from typing import Final
 
-from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.statistics.checking import (
     check_enough,
+    check_level,
     check_same_length,
-    check_share,
     finite,
+    hashables,
 )
 from tracedance_sdk.statistics.intervals import Difference, Estimate, Interval
 from tracedance_sdk.statistics.proportions import score_interval
@@ -58,7 +58,7 @@ def mean_interval(
         >>> round(mean_interval([1, 2, 3]).interval.high, 2)
         4.48
     """
-    check_share(level, "level")
+    level = check_level(level)
     checked = finite(values)
     mean, _, n_clusters = mean_and_error(checked, clusters)
     return Estimate(mean, _mean_interval(checked, clusters, mean, level), n_clusters)
@@ -124,6 +124,7 @@ def clustered_rate(
         >>> round(low, 2), round(high, 2)
         (0.06, 0.94)
     """
+    level = check_level(level)
     values = shares(outcomes)
     check_same_length(values, clusters, what="values and clusters")
     groups = _grouped(values, clusters)
@@ -152,7 +153,6 @@ def bounded_interval(
         n: How many observations the mean is worth at most.
         level: Confidence level in (0, 1).
     """
-    check_share(level, "level")
     n_clusters, spread = len(weights), mean * (1 - mean)
     alike = 1 / math.fsum(weight**2 for weight in weights)
     n = max(n, alike)
@@ -206,7 +206,8 @@ def design_effect(outcomes: Sequence[float], clusters: Sequence[Hashable]) -> fl
     values = shares(outcomes)
     mean, error, _ = mean_and_error(values, clusters)
     check_enough(len({*values}), 2, what="different outcomes")
-    return error**2 * len(values) / (mean * (1 - mean))
+    # A share that is all but 0 or 1 has a spread that vanishes.
+    return error**2 * len(values) / max(mean * (1 - mean), 1e-200)
 
 
 def paired_difference(
@@ -240,7 +241,7 @@ def paired_difference(
         1.0
     """
     check_same_length(old, new, what="old and new")
-    check_share(level, "level")
+    level = check_level(level)
     pairs = zip(finite(old, "old value"), finite(new, "new value"), strict=True)
     changes = [b - a for a, b in pairs]
     mean, error, n_clusters = mean_and_error(changes, clusters)
@@ -286,7 +287,7 @@ def mean_and_error(
         InvalidOption: The lengths differ.
         NotEnoughData: Fewer than two clusters.
     """
-    owners = range(len(values)) if clusters is None else clusters
+    owners = range(len(values)) if clusters is None else hashables(clusters, "cluster")
     check_same_length(values, owners, what="values and clusters")
     groups = _grouped(values, owners)
     check_enough(len(groups), 2, what="values" if clusters is None else "clusters")
@@ -300,7 +301,7 @@ def mean_and_error(
 
 def _grouped(values: Sequence[float], owners: Sequence[Hashable]) -> list[list[float]]:
     groups: dict[Hashable, list[float]] = {}
-    for value, owner in zip(values, owners, strict=True):
+    for value, owner in zip(values, hashables(owners, "cluster"), strict=True):
         groups.setdefault(owner, []).append(value)
     return list(groups.values())
 
@@ -311,8 +312,4 @@ def shares(outcomes: Sequence[float]) -> list[float]:
     Raises:
         InvalidOption: One lies outside [0, 1].
     """
-    values = finite(outcomes, "outcome")
-    for index, value in enumerate(values):
-        if not 0 <= value <= 1:
-            raise InvalidOption(f"outcome {index} is {value}; outcomes lie between 0 and 1")
-    return values
+    return finite(outcomes, "outcome", least=0, most=1)

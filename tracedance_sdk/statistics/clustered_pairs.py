@@ -6,12 +6,15 @@ import math
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.statistics.checking import (
+    check_count,
     check_enough,
+    check_level,
+    check_resamples,
     check_same_length,
-    check_share,
+    check_seed,
     finite,
+    hashables,
 )
 from tracedance_sdk.statistics.clustered import mean_and_error, shares
 from tracedance_sdk.statistics.extra import load
@@ -25,6 +28,12 @@ if TYPE_CHECKING:
 _MOST_EXACT: Final = 36
 """Clusters that differ up to which every flip is counted: two halves of 2^18 sums."""
 _ROWS: Final = 10_000
+_CELLS: Final = 10_000_000
+_MANY: Final = 2_000
+"""Different sizes from which on fewer signs are drawn, by bits where no size comes twice."""
+
+_MOST_SIGNS: Final = 400_000_000
+_LEAST_DRAWN: Final = 1_000
 
 
 def sign_flip_test(
@@ -47,7 +56,8 @@ def sign_flip_test(
         clusters: For each pair what it belongs to; each pair is its own without them.
         seed: Of the drawn signs, where there are too many clusters to count all.
         n_resamples: How many signs are then drawn, at least 100; the p value is at least
-            ``1 / (n_resamples + 1)``.
+            ``1 / (n_resamples + 1)``. Fewer are drawn, though at least 1,000, where more than 2,000
+            clusters differ by amounts of their own: 4e8 signs over all of these.
 
     Returns:
         The statistic is the mean of ``new - old``, `n` counts clusters. All signs are counted
@@ -67,11 +77,10 @@ def sign_flip_test(
     """
     check_same_length(old, new, what="old and new")
     check_enough(len(old), 1, what="pairs")
-    if n_resamples < 100:
-        raise InvalidOption(f"n_resamples is {n_resamples!r}; at least 100 are needed")
+    n_resamples, seed = check_resamples(n_resamples), check_seed(seed)
     pairs = zip(finite(old, "old value"), finite(new, "new value"), strict=True)
     changes = [b - a for a, b in pairs]
-    owners = range(len(changes)) if clusters is None else clusters
+    owners = range(len(changes)) if clusters is None else hashables(clusters, "cluster")
     check_same_length(changes, owners, what="values and clusters")
     sums: dict[Hashable, list[float]] = {}
     for change, owner in zip(changes, owners, strict=True):
@@ -134,7 +143,10 @@ def clustered_rate_difference(
         (0.42, 0.125)
     """
     check_same_length(old, new, what="old and new")
-    z = normal_quantile(check_share(level, "level"))
+    level = check_level(level)
+    z = normal_quantile(level)
+    if trials is not None:
+        trials = check_count(trials, "trials", least=1)
     changes = [b - a for a, b in zip(shares(old), shares(new), strict=True)]
     mean, error, n_clusters = mean_and_error(changes, clusters)
     better = math.fsum(change for change in changes if change > 0)
@@ -179,8 +191,15 @@ def _drawn(sizes: Sequence[float], least: float, seed: int, n_resamples: int) ->
     generator = numpy.random.default_rng(seed)
     values, counts = numpy.unique(numpy.round(sizes, 12), return_counts=True)
     hits = 0
-    for start in range(0, n_resamples, _ROWS):
-        rows = min(_ROWS, n_resamples - start)
-        signs = 2.0 * generator.binomial(counts, 0.5, size=(rows, len(counts))) - counts
+    is_large = len(values) > _MANY
+    if is_large:
+        n_resamples = min(n_resamples, max(_LEAST_DRAWN, _MOST_SIGNS // len(values)))
+    most_rows = min(_ROWS, max(1, _CELLS // len(values)))
+    for start in range(0, n_resamples, most_rows):
+        shape = min(most_rows, n_resamples - start), len(values)
+        if is_large and counts.max() == 1:
+            signs = 2.0 * generator.integers(2, size=shape, dtype=numpy.int8) - 1
+        else:
+            signs = 2.0 * generator.binomial(counts, 0.5, size=shape) - counts
         hits += int((abs(signs @ values) >= least).sum())
     return (1 + hits) / (1 + n_resamples)

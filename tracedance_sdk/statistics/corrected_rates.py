@@ -6,11 +6,14 @@ import math
 from typing import NamedTuple
 
 from tracedance_sdk.errors import NotEnoughData
-from tracedance_sdk.statistics.checking import check_counts, check_share
+from tracedance_sdk.statistics.checking import (
+    check_counts,
+    check_level,
+)
 from tracedance_sdk.statistics.intervals import Estimate, Interval
 from tracedance_sdk.statistics.proportions import pass_rate
 from tracedance_sdk.statistics.quantiles import normal_quantile
-from tracedance_sdk.statistics.ratings import Confusion
+from tracedance_sdk.statistics.ratings import Confusion, checked_confusion
 
 
 class CorrectedRate(NamedTuple):
@@ -57,8 +60,9 @@ def corrected_rate(
         >>> round(found.raw.value, 2), round(found.corrected.value, 3)
         (0.4, 0.286)
     """
-    check_counts(passes, n, what="judged item")
-    check_share(level, "level")
+    passes, n = check_counts(passes, n, what="judged item")
+    level = check_level(level)
+    calibration = checked_confusion(calibration)
     sensitivity, specificity = calibration.recall(level=level), calibration.specificity(level=level)
     youden = sensitivity.value + specificity.value - 1
     if youden <= 0:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tracedance_sdk.errors import NotEnoughData
 from tracedance_sdk.statistics.checking import (
+    check_count,
     check_enough,
+    check_level,
     check_same_length,
-    check_share,
     finite,
 )
 from tracedance_sdk.statistics.extra import load
@@ -24,6 +25,9 @@ from tracedance_sdk.statistics.ranks_left_out import (
     spearman_left_out,
 )
 from tracedance_sdk.statistics.rare_categories import phi_and_variance, score_ends
+
+_MOST_ITEMS: Final = 20_000
+"""Leaving out each item in turn takes time in the square of their number."""
 
 
 class Correlation(NamedTuple):
@@ -63,7 +67,8 @@ def spearman(
         with ties it is at least so far that as many items differ as Wilson's interval allows.
 
     Raises:
-        InvalidOption: The lengths differ, a score is no finite number, or a wrong level.
+        InvalidOption: The lengths differ, a score is no finite number, more than 20,000
+            items, or a wrong level.
         NotEnoughData: Fewer than 4 items, or scores that are all the same.
         MissingDependency: scipy is not installed.
 
@@ -74,7 +79,8 @@ def spearman(
         >>> round(spearman([1, 2, 3, 4, 5], [1, 3, 2, 5, 4]).value, 2)
         0.8
     """
-    a, b = _checked(first, second, level)
+    a, b = _checked(first, second)
+    level = check_level(level)
     found = load("scipy.stats").spearmanr(a, b)
     rho = _bounded(found.statistic)
     n = len(a)
@@ -103,7 +109,8 @@ def kendall(first: Sequence[float], second: Sequence[float], *, level: float = 0
         `spearman`.
 
     Raises:
-        InvalidOption: The lengths differ, a score is no finite number, or a wrong level.
+        InvalidOption: The lengths differ, a score is no finite number, more than 20,000
+            items, or a wrong level.
         NotEnoughData: Fewer than 5 items, or scores that are all the same.
         MissingDependency: scipy is not installed.
 
@@ -115,7 +122,8 @@ def kendall(first: Sequence[float], second: Sequence[float], *, level: float = 0
         >>> round(kendall([1, 2, 3, 4, 5], [1, 3, 2, 5, 4]).value, 2)
         0.6
     """
-    a, b = _checked(first, second, level)
+    a, b = _checked(first, second)
+    level = check_level(level)
     check_enough(len(a), 5, what="items")
     found = load("scipy.stats").kendalltau(a, b)
     tau = _bounded(found.statistic)
@@ -127,13 +135,11 @@ def kendall(first: Sequence[float], second: Sequence[float], *, level: float = 0
     return Correlation(tau, interval, float(found.pvalue), n)
 
 
-def _checked(
-    first: Sequence[float], second: Sequence[float], level: float
-) -> tuple[list[float], list[float]]:
+def _checked(first: Sequence[float], second: Sequence[float]) -> tuple[list[float], list[float]]:
     check_same_length(first, second, what="first and second")
-    check_share(level, "level")
     a, b = finite(first, "first score"), finite(second, "second score")
     check_enough(len(a), 4, what="items")
+    check_count(len(a), "the number of items", most=_MOST_ITEMS)
     for name, scores in (("first", a), ("second", b)):
         if min(scores) == max(scores):
             raise NotEnoughData(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.errors import InvalidOption, shown
+from tracedance_sdk.statistics.checking import check_count, check_level, check_number
 from tracedance_sdk.statistics.intervals import Estimate, Interval
 
 
@@ -33,6 +34,7 @@ def estimate_difference(old: Estimate, new: Estimate) -> Estimate:
         >>> [round(end, 2) for end in estimate_difference(last, now).interval[:2]]
         [-0.52, -0.08]
     """
+    old, new = _checked(old, "old"), _checked(new, "new")
     if old.interval.level != new.interval.level:
         raise InvalidOption(
             f"the levels differ: {old.interval.level} and {new.interval.level}; "
@@ -43,3 +45,12 @@ def estimate_difference(old: Estimate, new: Estimate) -> Estimate:
     above = math.hypot(new.interval.high - new.value, old.value - old.interval.low)
     interval = Interval(value - below, value + above, new.interval.level)
     return Estimate(value, interval, min(old.n, new.n))
+
+
+def _checked(estimate: object, name: str) -> Estimate:
+    if not isinstance(estimate, Estimate) or not isinstance(estimate.interval, Interval):
+        raise InvalidOption(f"{name} is {shown(estimate)}, which is no Estimate")
+    value, (low, high, level), n = estimate
+    ends = (check_number(low, f"{name}'s low"), check_number(high, f"{name}'s high"))
+    interval = Interval(*ends, check_level(level))
+    return Estimate(check_number(value, name), interval, check_count(n, f"{name}'s n"))

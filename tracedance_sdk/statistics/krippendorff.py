@@ -6,11 +6,19 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tracedance_sdk.errors import InvalidOption, NotEnoughData
-from tracedance_sdk.statistics.checking import check_enough, check_share
+from tracedance_sdk.statistics.checking import (
+    check_choice,
+    check_enough,
+    check_level,
+    check_number,
+    hashables,
+    items,
+)
 from tracedance_sdk.statistics.extra import load
 from tracedance_sdk.statistics.intervals import Estimate, Interval, fisher_interval
 from tracedance_sdk.statistics.proportions import wilson_interval
 from tracedance_sdk.statistics.quantiles import student_quantile
+from tracedance_sdk.statistics.rare_categories import kappa_and_variance, score_ends
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,9 +47,13 @@ def krippendorff_alpha(
 
     Returns:
         At most 1; 0 is chance, below is systematic disagreement. `n` counts units with two or
-        more ratings. The interval is ``tanh(atanh(alpha) ± t(n - 1) s / (1 - alpha^2))`` with the
-        standard error s by leaving out each unit in turn. Where all units agree the lower end
-        supposes that as many differ as Wilson's interval of the share of agreeing units allows.
+        more ratings. The interval is the wider, at each end, of two:
+        ``tanh(atanh(alpha) ± t(n - 1) s / (1 - alpha^2))`` with the standard error s by leaving
+        out each unit in turn, and all alphas that lie within t(n - 1) of *their own* standard
+        errors of the one found, those of a weighted kappa of the pairs of ratings. The first
+        alone is too narrow where nearly all ratings are alike. Where all units agree the lower
+        end also supposes that as many differ as Wilson's interval of the share of agreeing units
+        allows.
 
     Raises:
         InvalidOption: An unknown scale, ratings that are no numbers where they must be, or more
@@ -51,30 +63,54 @@ def krippendorff_alpha(
         MissingDependency: numpy is not installed.
 
     Source: Krippendorff, Computing Krippendorff's Alpha-Reliability (2011); Efron and Tibshirani,
-    An Introduction to the Bootstrap (1993), chapter 11, for the standard error.
+    An Introduction to the Bootstrap (1993), chapter 11, for the standard error; `cohen_kappa` for
+    the second interval.
 
     Example:
         >>> krippendorff_alpha([[1, 1], [2, 2], [1, 2], [2, 2]]).value
         0.5333...
     """
-    check_share(level, "level")
+    level = check_level(level)
     values, counts = _counted(ratings, scale)
     value = _alpha(counts, load("numpy").ones(len(counts)), values, scale)
     if value is None:
         raise NotEnoughData("all ratings are the same; alpha is then not defined")
     error = _left_out_error(counts, values, scale)
     n_units = len(counts)
+    t = student_quantile(level, n_units - 1)
+    low, high = _tried_ends(counts, values, scale, quantile=t)
     if error > 1e-12 and abs(value) < 1:
-        t = student_quantile(level, n_units - 1)
-        interval = fisher_interval(value, error / (1 - value**2), quantile=t, level=level)
-        return Estimate(value, interval, n_units)
+        found = fisher_interval(value, error / (1 - value**2), quantile=t, level=level)
+        low, high = min(low, found.low), max(high, found.high)
     unseen = 1 - wilson_interval(n_units, n_units, level=level).low
-    if value < 1:
-        return Estimate(value, Interval(value, value + unseen * (1 - value), level), n_units)
-    marginals = counts.sum(axis=0)
-    n_pairs, n_same = marginals.sum() * (marginals.sum() - 1), (marginals * (marginals - 1)).sum()
-    low = float(1 - unseen * n_pairs / (n_pairs - n_same))
-    return Estimate(value, Interval(max(-1.0, low), 1.0, level), n_units)
+    if value >= 1:
+        marginals = counts.sum(axis=0)
+        n_same = (marginals * (marginals - 1)).sum()
+        n_pairs = marginals.sum() * (marginals.sum() - 1)
+        low = min(low, float(1 - unseen * n_pairs / (n_pairs - n_same)))
+    elif error <= 1e-12:
+        high = max(high, value + unseen * (1 - value))
+    low, high = max(-1.0, min(low, value)), min(1.0, max(high, value))
+    return Estimate(value, Interval(low, high, level), n_units)
+
+
+def _tried_ends(
+    counts: NDArray[Any], values: NDArray[Any], scale: str, *, quantile: float
+) -> tuple[float, float]:
+    """Return the alphas that the pairs of ratings do not speak against; see `score_ends`.
+
+    Pairs within a unit count as half as many independent ones as the unit has ratings.
+    """
+    numpy = load("numpy")
+    sizes = counts.sum(axis=1)
+    weights = (1 / (sizes - 1))[:, None]
+    pairs = (counts * weights).T @ counts - numpy.diag((counts * weights).sum(axis=0))
+    distance = _distance(counts.sum(axis=0), values, scale)
+    similarity = 1 - distance / distance.max()
+    table = pairs * (sizes.sum() / 2 / pairs.sum())
+    return score_ends(
+        table, lambda shares: kappa_and_variance(shares, similarity), quantile=quantile
+    )
 
 
 def _counted(
@@ -82,9 +118,11 @@ def _counted(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the values in order and how often each unit has each, ``(n_units, n_values)``."""
     numpy = load("numpy")
-    if scale not in _SCALES:
-        raise InvalidOption(f"unknown scale {scale!r}; choose one of {', '.join(_SCALES)}")
-    units = [[rating for rating in unit if rating is not None] for unit in ratings]
+    check_choice(scale, "scale", _SCALES)
+    units = [
+        [rating for rating in hashables(unit, "rating") if rating is not None]
+        for unit in items(ratings, "ratings")
+    ]
     units = [unit for unit in units if len(unit) > 1]
     check_enough(len(units), 2, what="units with two or more ratings")
     different = {rating for unit in units for rating in unit}
@@ -105,8 +143,7 @@ def _counted(
 
 def _numbers(ratings: set[Hashable]) -> list[Any]:
     for rating in ratings:
-        if not isinstance(rating, (int, float)) or not abs(rating) < float("inf"):
-            raise InvalidOption(f"the rating {rating!r} is no finite number")
+        check_number(rating, "a rating")
     return sorted(ratings)
 
 
@@ -144,12 +181,17 @@ def _alpha(
     weights = (times / (counts.sum(axis=1) - 1))[:, None]
     pairs = (counts * weights).T @ counts - numpy.diag((counts * weights).sum(axis=0))
     marginals = times @ counts
-    if scale == "nominal":
-        distance = (values[:, None] != values[None, :]).astype(float)
-    else:
-        place = values if scale == "interval" else numpy.cumsum(marginals) - marginals / 2
-        distance = (place[:, None] - place[None, :]) ** 2
+    distance = _distance(marginals, values, scale)
     expected = marginals @ distance @ marginals
     if expected <= 0:
         return None
     return float(1 - (marginals.sum() - 1) * (pairs * distance).sum() / expected)
+
+
+def _distance(marginals: NDArray[Any], values: NDArray[Any], scale: str) -> NDArray[Any]:
+    """Return the squared distance between any two values, ``(n_values, n_values)``."""
+    numpy = load("numpy")
+    if scale == "nominal":
+        return (values[:, None] != values[None, :]).astype(float)  # type: ignore[no-any-return]
+    place = values if scale == "interval" else numpy.cumsum(marginals) - marginals / 2
+    return (place[:, None] - place[None, :]) ** 2  # type: ignore[no-any-return]

@@ -6,8 +6,14 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from collections.abc import Set as AbstractSet
 
-from tracedance_sdk.errors import InvalidOption
-from tracedance_sdk.statistics.checking import check_enough, check_share
+from tracedance_sdk.errors import InvalidOption, shown
+from tracedance_sdk.statistics.checking import (
+    check_callable,
+    check_enough,
+    check_level,
+    check_number,
+    hashables,
+)
 from tracedance_sdk.statistics.intervals import Estimate, Interval, fisher_interval
 from tracedance_sdk.statistics.quantiles import student_quantile
 
@@ -52,10 +58,14 @@ def clustered_coefficient(
         >>> found.value, found.n
         (0.5, 4)
     """
-    check_share(level, "level")
+    level, clusters = check_level(level), hashables(clusters, "cluster")
+    if not callable(coefficient):
+        raise InvalidOption(f"coefficient is {shown(coefficient)}, which is no function")
+    check_callable(without, "without")
     whole = coefficient(range(len(clusters)))
-    if not -1 <= whole.value <= 1:
-        raise InvalidOption(f"the coefficient is {whole.value}; it must lie in [-1, 1]")
+    if not isinstance(whole, Estimate):
+        raise InvalidOption(f"the coefficient is {shown(whole)}, which is no Estimate")
+    check_number(whole.value, "the coefficient", least=-1, most=1)
     members: dict[Hashable, set[int]] = {}
     for place, owner in enumerate(clusters):
         members.setdefault(owner, set()).add(place)

@@ -6,7 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from tracedance_sdk.statistics.checking import check_counts, check_share
+from tracedance_sdk.statistics.checking import (
+    check_half,
+    check_sample,
+    check_share,
+)
 from tracedance_sdk.statistics.intervals import Interval
 from tracedance_sdk.statistics.paired_rates import changes, paired_score, root_between
 from tracedance_sdk.statistics.quantiles import normal_quantile, upper_normal
@@ -58,9 +62,7 @@ def non_inferior_rate(
         >>> found.holds, round(found.p_value, 3)
         (True, 0.025)
     """
-    (x1, n1), (x2, n2) = old, new
-    check_counts(x1, n1)
-    check_counts(x2, n2)
+    (x1, n1), (x2, n2) = check_sample(old, "old"), check_sample(new, "new")
     value = x2 / n2 - x1 / n1
     return _tested(value, lambda d: _score(x1, n1, x2, n2, d), margin, alpha)
 
@@ -95,8 +97,7 @@ def non_inferior_paired_rate(
 def _tested(
     value: float, score: Callable[[float], float], margin: float, alpha: float
 ) -> NonInferiority:
-    check_share(margin, "margin")
-    check_share(2 * alpha, "2 * alpha")
+    margin, alpha = check_share(margin, "margin"), check_half(alpha)
     z = normal_quantile(1 - 2 * alpha)
     low = root_between(-1, value, lambda d: score(d) - z)
     high = root_between(value, 1, lambda d: score(d) + z)

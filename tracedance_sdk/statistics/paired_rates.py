@@ -5,7 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from tracedance_sdk.statistics.checking import check_enough, check_same_length, check_share
+from tracedance_sdk.statistics.checking import (
+    booleans,
+    check_enough,
+    check_level,
+    check_same_length,
+)
 from tracedance_sdk.statistics.extra import load
 from tracedance_sdk.statistics.intervals import Difference, Interval, Significance
 from tracedance_sdk.statistics.quantiles import normal_quantile
@@ -70,7 +75,8 @@ def paired_rate_difference(
         (0.2, 0.5)
     """
     better, worse, n = changes(old, new)
-    z = normal_quantile(check_share(level, "level"))
+    level = check_level(level)
+    z = normal_quantile(level)
     value = (better - worse) / n
     low = root_between(-1, value, lambda d: paired_score(better, worse, n, d) - z)
     high = root_between(value, 1, lambda d: paired_score(better, worse, n, d) + z)
@@ -86,7 +92,7 @@ def changes(old: Sequence[bool], new: Sequence[bool]) -> tuple[int, int, int]:
     """
     check_same_length(old, new, what="old and new")
     check_enough(len(old), 1, what="subjects")
-    pairs = [(bool(a), bool(b)) for a, b in zip(old, new, strict=True)]
+    pairs = list(zip(booleans(old, "old outcome"), booleans(new, "new outcome"), strict=True))
     return pairs.count((False, True)), pairs.count((True, False)), len(pairs)
 
 

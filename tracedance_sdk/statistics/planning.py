@@ -9,11 +9,18 @@ import math
 from collections.abc import Callable
 
 from tracedance_sdk.errors import InvalidOption
-from tracedance_sdk.statistics.checking import check_counts, check_share
+from tracedance_sdk.statistics.checking import (
+    check_count,
+    check_counts,
+    check_level,
+    check_number,
+    check_share,
+)
 from tracedance_sdk.statistics.proportions import score_interval
 from tracedance_sdk.statistics.quantiles import normal_quantile
 
 _MOST_RUNS = 10**9
+_TOO_MANY = "more than a billion runs would be needed; ask for less"
 
 
 def runs_for_half_width(
@@ -35,10 +42,10 @@ def runs_for_half_width(
         >>> runs_for_half_width(0.1), runs_for_half_width(0.1, expected_rate=0.9)
         (93, 37)
     """
-    check_share(2 * half_width, "2 * half_width")
-    z = normal_quantile(check_share(level, "level"))
-    if not 0 <= expected_rate <= 1:
-        raise InvalidOption(f"expected_rate is {expected_rate!r}; it must lie between 0 and 1")
+    half_width = _half_width(half_width)
+    level = check_level(level)
+    z = normal_quantile(level)
+    expected_rate = check_number(expected_rate, "expected_rate", least=0, most=1)
     return _smallest(lambda n: score_interval(expected_rate, n, z, level).half_width <= half_width)
 
 
@@ -64,8 +71,9 @@ def more_runs_for_half_width(passes: int, n: int, *, half_width: float, level: f
         >>> more_runs_for_half_width(8, 10, half_width=0.1)
         66
     """
-    check_counts(passes, n, what="run")
-    z = normal_quantile(check_share(level, "level"))
+    passes, n = check_counts(passes, n, what="run", most=_MOST_RUNS)
+    half_width, level = _half_width(half_width), check_level(level)
+    z = normal_quantile(level)
     now = score_interval(passes / n, n, z, level)
     if now.half_width <= half_width:
         return 0
@@ -88,7 +96,7 @@ def runs_for_difference(
         alpha: Of the two-sided z test, in (0, 1).
 
     Raises:
-        InvalidOption: An argument out of range, or equal rates.
+        InvalidOption: An argument out of range, equal rates, or more than a billion runs.
 
     Source: Fleiss, Statistical Methods for Rates and Proportions (1981), equation 3.14, without
     the correction for continuity.
@@ -97,16 +105,15 @@ def runs_for_difference(
         >>> runs_for_difference(0.8, 0.9)
         199
     """
-    for name, rate in (("old_rate", old_rate), ("new_rate", new_rate)):
-        if not 0 <= rate <= 1:
-            raise InvalidOption(f"{name} is {rate!r}; it must lie between 0 and 1")
+    old_rate = check_number(old_rate, "old_rate", least=0, most=1)
+    new_rate = check_number(new_rate, "new_rate", least=0, most=1)
     if old_rate == new_rate:
         raise InvalidOption(f"both rates are {old_rate!r}; no number of runs shows a difference")
     mean = (old_rate + new_rate) / 2
     spread = old_rate * (1 - old_rate) + new_rate * (1 - new_rate)
     z_alpha, z_power = _z_of(alpha, power)
     wanted = z_alpha * math.sqrt(2 * mean * (1 - mean)) + z_power * math.sqrt(spread)
-    return max(1, math.ceil((max(0.0, wanted) / (old_rate - new_rate)) ** 2))
+    return _whole((max(0.0, wanted) / (old_rate - new_rate)) ** 2)
 
 
 def pairs_for_difference(
@@ -123,7 +130,8 @@ def pairs_for_difference(
         alpha: Of the two-sided McNemar test, in (0, 1).
 
     Raises:
-        InvalidOption: An argument out of range, equal shares, or shares that sum to more than 1.
+        InvalidOption: An argument out of range, equal shares, shares that sum to more than 1, or
+            more than a billion subjects.
 
     Source: Connor, Biometrics 43 (1987), 207-211.
 
@@ -131,14 +139,16 @@ def pairs_for_difference(
         >>> pairs_for_difference(0.2, 0.1)
         234
     """
-    if not (better >= 0 <= worse and better + worse <= 1):
+    better = check_number(better, "better", least=0, most=1)
+    worse = check_number(worse, "worse", least=0, most=1)
+    if better + worse > 1:
         raise InvalidOption(f"shares of {better!r} better and {worse!r} worse cannot be")
     if better == worse:
         raise InvalidOption(f"both shares are {better!r}; no number of subjects shows a difference")
     changed, gain = better + worse, better - worse
     z_alpha, z_power = _z_of(alpha, power)
-    wanted = z_alpha * math.sqrt(changed) + z_power * math.sqrt(changed - gain**2)
-    return max(1, math.ceil((max(0.0, wanted) / gain) ** 2))
+    wanted = z_alpha * math.sqrt(changed) + z_power * math.sqrt(max(0.0, changed - gain**2))
+    return _whole((max(0.0, wanted) / gain) ** 2)
 
 
 def clusters_for_difference(
@@ -163,7 +173,7 @@ def clusters_for_difference(
         alpha: Of the two-sided test, in (0, 1).
 
     Raises:
-        InvalidOption: An argument out of range.
+        InvalidOption: An argument out of range, or more than a billion clusters.
 
     Source: the normal approximation to the power of a paired test; Cohen, Statistical Power
     Analysis for the Behavioral Sciences (1988), section 2.4.
@@ -172,18 +182,36 @@ def clusters_for_difference(
         >>> clusters_for_difference(0.1, 0.2, 20)
         164
     """
-    if difference == 0 or half_width < 0 or n < 1:
-        raise InvalidOption(
-            f"a difference of {difference!r} +- {half_width!r} over {n!r} plans nothing"
-        )
+    difference = check_number(difference, "difference")
+    half_width = check_number(half_width, "half_width", least=0)
+    n = check_count(n, "n", least=1)
+    if difference == 0:
+        raise InvalidOption("difference is 0; no number of clusters shows it")
     z_alpha, z_power = _z_of(alpha, power)
-    error = half_width / normal_quantile(check_share(level, "level"))
-    return max(1, math.ceil(n * (max(0.0, z_alpha + z_power) * error / difference) ** 2))
+    error = half_width / normal_quantile(check_level(level))
+    ratio = max(0.0, z_alpha + z_power) * error / abs(difference)
+    return _whole(n * min(ratio, 1e100) ** 2)
 
 
 def _z_of(alpha: float, power: float) -> tuple[float, float]:
-    z_alpha = normal_quantile(1 - check_share(alpha, "alpha"))
-    return z_alpha, normal_quantile(2 * check_share(power, "power") - 1)
+    z_alpha = normal_quantile(1 - check_level(alpha, "alpha"))
+    return z_alpha, normal_quantile(2 * check_level(power, "power") - 1)
+
+
+def _half_width(half_width: object) -> float:
+    half = check_number(half_width, "half_width", least=0, most=1)
+    return check_share(2 * half, "2 * half_width") / 2
+
+
+def _whole(runs: float) -> int:
+    """Return a number of runs, rounded up.
+
+    Raises:
+        InvalidOption: More than a billion.
+    """
+    if runs > _MOST_RUNS:
+        raise InvalidOption(_TOO_MANY)
+    return max(1, math.ceil(runs))
 
 
 def _smallest(is_enough: Callable[[int], bool]) -> int:
@@ -192,7 +220,7 @@ def _smallest(is_enough: Callable[[int], bool]) -> int:
     while not is_enough(high):
         low, high = high, 2 * high
         if high > _MOST_RUNS:
-            raise InvalidOption("more than a billion runs would be needed; ask for less")
+            raise InvalidOption(_TOO_MANY)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if is_enough(middle) else (middle, high)

@@ -6,10 +6,12 @@ import math
 from collections.abc import Hashable, Sequence
 
 from tracedance_sdk.statistics.checking import (
+    booleans,
     check_enough,
+    check_level,
     check_same_length,
-    check_share,
     finite,
+    hashables,
 )
 from tracedance_sdk.statistics.intervals import Difference, Interval
 from tracedance_sdk.statistics.quantiles import student_quantile, two_sided_student
@@ -53,10 +55,13 @@ def self_preference(
         >>> self_preference([5, 4, 3, 3, 2], [4, 3, 3, 3, 3], own).value
         1.3333...
     """
-    check_share(level, "level")
+    level = check_level(level)
     check_same_length(judge, peers, what="judge and peers")
     check_same_length(judge, is_own, what="judge and is_own")
-    owners: Sequence[Hashable] = range(len(judge)) if clusters is None else clusters
+    owners: Sequence[Hashable] = (
+        range(len(judge)) if clusters is None else hashables(clusters, "cluster")
+    )
+    is_own = booleans(is_own, "is_own")
     check_same_length(judge, owners, what="judge and clusters")
     pairs = zip(finite(judge, "score"), finite(peers, "peers' score"), strict=True)
     above = [score - mean for score, mean in pairs]

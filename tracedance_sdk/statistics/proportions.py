@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import math
 
-from tracedance_sdk.statistics.checking import check_counts, check_share
+from tracedance_sdk.statistics.checking import (
+    check_counts,
+    check_level,
+    check_sample,
+)
 from tracedance_sdk.statistics.intervals import Difference, Estimate, Interval
 from tracedance_sdk.statistics.quantiles import normal_quantile, two_sided_normal
 
@@ -32,8 +36,9 @@ def wilson_interval(successes: int, n: int, *, level: float = 0.95) -> Interval:
         >>> round(low, 3), round(high, 3)
         (0.657, 0.825)
     """
-    check_counts(successes, n)
-    return score_interval(successes / n, n, normal_quantile(check_share(level, "level")), level)
+    passed, total = check_counts(successes, n)
+    level = check_level(level)
+    return score_interval(passed / total, total, normal_quantile(level), level)
 
 
 def score_interval(rate: float, n: float, z: float, level: float) -> Interval:
@@ -66,7 +71,9 @@ def pass_rate(successes: int, n: int, *, level: float = 0.95) -> Estimate:
         >>> pass_rate(3, 4).value
         0.75
     """
-    return Estimate(successes / n if n else 0.0, wilson_interval(successes, n, level=level), n)
+    interval = wilson_interval(successes, n, level=level)
+    passed, total = check_counts(successes, n)
+    return Estimate(passed / total, interval, total)
 
 
 def rate_difference(
@@ -97,7 +104,7 @@ def rate_difference(
         >>> round(change.value, 2), round(change.p_value, 2)
         (-0.05, 0.48)
     """
-    (x1, n1), (x2, n2) = old, new
+    (x1, n1), (x2, n2) = check_sample(old, "old"), check_sample(new, "new")
     first, second = wilson_interval(x1, n1, level=level), wilson_interval(x2, n2, level=level)
     p1, p2 = x1 / n1, x2 / n2
     value = p2 - p1

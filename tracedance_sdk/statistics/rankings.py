@@ -6,12 +6,15 @@ from collections.abc import Hashable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from tracedance_sdk.errors import InvalidOption, NotEnoughData
+from tracedance_sdk.errors import InvalidOption, NotEnoughData, shown
 from tracedance_sdk.statistics.checking import (
+    boolean,
     check_enough,
+    check_level,
     check_resamples,
-    check_share,
+    check_seed,
     finite,
+    items,
 )
 from tracedance_sdk.statistics.extra import load
 from tracedance_sdk.statistics.intervals import Estimate, Interval
@@ -63,6 +66,8 @@ def common_items(runs: Mapping[str, Mapping[Item, object]]) -> list[Item]:
         >>> common_items({"a": {1: True, 2: None, 3: False}, "b": {1: True, 2: True, 3: True}})
         [1, 3]
     """
+    for model, values in _mapping(runs, "runs").items():
+        _mapping(values, f"what {model!r} has")
     first, *others = runs.values() if runs else ({},)
     return [
         item
@@ -112,8 +117,8 @@ def rank_models(
         [('new', 1), ('old', 2)]
     """
     numpy = load("numpy")
-    check_share(level, "level")
-    check_resamples(n_resamples)
+    level, n_resamples = check_level(level), check_resamples(n_resamples)
+    seed, two_level = check_seed(seed), boolean(two_level, "two_level")
     tables = _tables(scores)
     means = numpy.array([table.mean(axis=1) for table in tables])
     overall = means.mean(axis=0)
@@ -147,6 +152,8 @@ def rank_models(
 def _tables(scores: Mapping[str, Mapping[str, Sequence[float]]]) -> list[NDArray[Any]]:
     """Return for each benchmark a table, ``(n_models, n_instances)``."""
     numpy = load("numpy")
+    for model, benchmarks in _mapping(scores, "scores").items():
+        _mapping(benchmarks, f"what {model!r} has")
     check_enough(len(scores), 2, what="models")
     first_name, first = next(iter(scores.items()))
     check_enough(len(first), 2, what="benchmarks")
@@ -154,16 +161,23 @@ def _tables(scores: Mapping[str, Mapping[str, Sequence[float]]]) -> list[NDArray
         if benchmarks.keys() != first.keys():
             raise InvalidOption(f"{model!r} and {first_name!r} have different benchmarks")
         for name, values in benchmarks.items():
-            if len(values) != len(first[name]):
+            n_values = len(items(values, f"{model!r} on {name!r}"))
+            if n_values != len(items(first[name], f"{first_name!r} on {name!r}")):
                 raise InvalidOption(
                     f"{model!r} and {first_name!r} differ in the instances of {name!r}: "
-                    f"{len(values)} and {len(first[name])}"
+                    f"{n_values} and {len(first[name])}"
                 )
-            if not len(values):
+            if not n_values:
                 raise NotEnoughData(f"benchmark {name!r} has no instances")
     return [
         numpy.array([finite(benchmarks[name]) for benchmarks in scores.values()]) for name in first
     ]
+
+
+def _mapping(value: Any, name: str) -> Mapping[Any, Any]:
+    if not isinstance(value, Mapping):
+        raise InvalidOption(f"{name} is {shown(value)}, which is no mapping")
+    return value
 
 
 def _resample(

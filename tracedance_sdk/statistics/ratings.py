@@ -7,12 +7,15 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from tracedance_sdk.errors import InvalidOption, NotEnoughData
+from tracedance_sdk.errors import InvalidOption, NotEnoughData, shown
 from tracedance_sdk.statistics.checking import (
-    check_counts,
+    booleans,
+    check_choice,
+    check_count,
     check_enough,
+    check_level,
     check_same_length,
-    check_share,
+    hashables,
 )
 from tracedance_sdk.statistics.clustered import paired_difference
 from tracedance_sdk.statistics.extra import load
@@ -58,11 +61,12 @@ class Confusion(NamedTuple):
     @property
     def n(self) -> int:
         """All items."""
-        return self.tp + self.fp + self.fn + self.tn
+        return sum(checked_confusion(self))
 
     def agreement(self, *, level: float = 0.95) -> Estimate:
         """Return ``(tp + tn) / n`` with Wilson's interval; NotEnoughData without items."""
-        return pass_rate(self.tp + self.tn, self.n, level=level)
+        tp, _, _, tn = checked_confusion(self)
+        return pass_rate(tp + tn, self.n, level=level)
 
     def precision(self, *, level: float = 0.95) -> Estimate:
         """Return ``tp / (tp + fp)``: how many of the judge's passes are passes.
@@ -70,7 +74,8 @@ class Confusion(NamedTuple):
         Raises:
             NotEnoughData: The judge passes nothing.
         """
-        return _rate_among(self.tp, self.tp + self.fp, "passes by the judge", level)
+        tp, fp, _, _ = checked_confusion(self)
+        return _rate_among(tp, tp + fp, "passes by the judge", level)
 
     def recall(self, *, level: float = 0.95) -> Estimate:
         """Return ``tp / (tp + fn)``: how many passes the judge finds (its sensitivity).
@@ -78,7 +83,8 @@ class Confusion(NamedTuple):
         Raises:
             NotEnoughData: The reference passes nothing.
         """
-        return _rate_among(self.tp, self.tp + self.fn, "passes by the reference", level)
+        tp, _, fn, _ = checked_confusion(self)
+        return _rate_among(tp, tp + fn, "passes by the reference", level)
 
     def specificity(self, *, level: float = 0.95) -> Estimate:
         """Return ``tn / (tn + fp)``: how many fails the judge finds.
@@ -86,7 +92,8 @@ class Confusion(NamedTuple):
         Raises:
             NotEnoughData: The reference fails nothing.
         """
-        return _rate_among(self.tn, self.tn + self.fp, "fails by the reference", level)
+        _, fp, _, tn = checked_confusion(self)
+        return _rate_among(tn, tn + fp, "fails by the reference", level)
 
     def f1(self) -> float:
         """Return ``2 tp / (2 tp + fp + fn)``, the harmonic mean of precision and recall.
@@ -94,12 +101,14 @@ class Confusion(NamedTuple):
         Raises:
             NotEnoughData: Neither passes anything.
         """
-        check_enough(self.tp + self.fp + self.fn, 1, what="passes")
-        return 2 * self.tp / (2 * self.tp + self.fp + self.fn)
+        tp, fp, fn, _ = checked_confusion(self)
+        check_enough(tp + fp + fn, 1, what="passes")
+        return 2 * tp / (2 * tp + fp + fn)
 
     def kappa(self, *, level: float = 0.95) -> Estimate:
         """Return Cohen's kappa; see `cohen_kappa`."""
-        return _kappa_of([[self.tp, self.fp], [self.fn, self.tn]], None, level)
+        tp, fp, fn, tn = checked_confusion(self)
+        return _kappa_of([[tp, fp], [fn, tn]], None, level)
 
 
 class ConfusionMatrix(NamedTuple):
@@ -115,6 +124,17 @@ class ConfusionMatrix(NamedTuple):
     counts: tuple[tuple[int, ...], ...]
 
 
+def checked_confusion(counts: Confusion) -> Confusion:
+    """Return passes and fails whose counts are possible.
+
+    Raises:
+        InvalidOption: It is no `Confusion`, or a count is none.
+    """
+    if not isinstance(counts, Confusion):
+        raise InvalidOption(f"{shown(counts)} is no Confusion of passes and fails")
+    return Confusion(*(check_count(getattr(counts, name), name) for name in Confusion._fields))
+
+
 def confusion(judge: Sequence[bool], reference: Sequence[bool]) -> Confusion:
     """Count passes and fails of a judge against a reference, item by item.
 
@@ -126,7 +146,8 @@ def confusion(judge: Sequence[bool], reference: Sequence[bool]) -> Confusion:
         Confusion(tp=1, fp=1, fn=0, tn=1)
     """
     check_same_length(judge, reference, what="judge and reference")
-    counts = Counter(zip(map(bool, judge), map(bool, reference), strict=True))
+    pairs = zip(booleans(judge, "verdict"), booleans(reference, "reference"), strict=True)
+    counts = Counter(pairs)
     return Confusion(
         counts[True, True], counts[True, False], counts[False, True], counts[False, False]
     )
@@ -154,12 +175,14 @@ def confusion_matrix(
         ((1, 0), (1, 1))
     """
     check_same_length(first, second, what="first and second")
-    ordered = tuple(_sorted_labels({*first, *second}) if labels is None else labels)
+    first, second = hashables(first, "first label"), hashables(second, "second label")
+    given = None if labels is None else hashables(labels, "label")
+    ordered = tuple(_sorted_labels({*first, *second}) if given is None else given)
     counts = Counter(zip(first, second, strict=True))
     unknown = {label for pair in counts for label in pair} - set(ordered)
     if unknown or len(set(ordered)) < len(ordered):
-        odd = f"{min(map(repr, unknown))} is not among" if unknown else "one stands twice in"
-        raise InvalidOption(f"{odd} the labels {list(ordered)!r}")
+        odd = f"{min(map(shown, unknown))} is not among" if unknown else "one stands twice in"
+        raise InvalidOption(f"{odd} the labels {shown(list(ordered))}")
     return ConfusionMatrix(ordered, tuple(tuple(counts[i, j] for j in ordered) for i in ordered))
 
 
@@ -179,8 +202,8 @@ def percent_agreement(
         0.5
     """
     check_same_length(first, second, what="first and second")
-    same = sum(a == b for a, b in zip(first, second, strict=True))
-    return pass_rate(same, len(first), level=level)
+    pairs = zip(hashables(first, "first label"), hashables(second, "second label"), strict=True)
+    return pass_rate(sum(bool(a == b) for a, b in pairs), len(first), level=level)
 
 
 def cohen_kappa(
@@ -224,8 +247,7 @@ def cohen_kappa(
         >>> cohen_kappa([1, 1, 0, 0], [1, 1, 0, 1]).value
         0.5
     """
-    if weights not in (None, "linear", "quadratic"):
-        raise InvalidOption(f"unknown weights {weights!r}; choose one of linear, quadratic, None")
+    check_choice(weights, "weights", ("linear", "quadratic", None))
     matrix = confusion_matrix(first, second, labels=labels)
     return _kappa_of([list(row) for row in matrix.counts], weights, level)
 
@@ -254,7 +276,7 @@ def leniency(
 
 
 def _kappa_of(counts: list[list[int]], weights: Weights | None, level: float) -> Estimate:
-    check_share(level, "level")
+    level = check_level(level)
     n = sum(map(sum, counts))
     check_enough(n, 1, what="items")
     rows, columns = [sum(row) for row in counts], [sum(row) for row in zip(*counts, strict=True)]
@@ -307,5 +329,4 @@ def _sorted_labels(labels: set[Hashable]) -> list[Hashable]:
 
 def _rate_among(successes: int, n: int, what: str, level: float) -> Estimate:
     check_enough(n, 1, what=what)
-    check_counts(successes, n)
     return pass_rate(successes, n, level=level)

@@ -6,8 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tracedance_sdk.errors import InvalidOption
-from tracedance_sdk.statistics.checking import check_enough, check_same_length, finite
+from tracedance_sdk.statistics.checking import (
+    booleans,
+    check_count,
+    check_enough,
+    check_same_length,
+    finite,
+)
 from tracedance_sdk.statistics.intervals import Estimate
 from tracedance_sdk.statistics.proportions import pass_rate
 
@@ -67,14 +72,11 @@ def reliability_curve(
         ([(0.0, 0.5), (0.5, 1.0)], 0.25)
     """
     check_same_length(scores, passed, what="scores and passed")
-    if n_bins != int(n_bins) or n_bins < 1:
-        raise InvalidOption(f"n_bins is {n_bins!r}; at least 1 is needed")
-    values = finite(scores, "score")
+    n_bins = check_count(n_bins, "n_bins", least=1, most=10**6)
+    values, passed = finite(scores, "score", least=0, most=1), booleans(passed, "outcome")
     check_enough(len(values), 1, what="items")
     bins: dict[int, list[tuple[float, bool]]] = {}
-    for index, (value, outcome) in enumerate(zip(values, passed, strict=True)):
-        if not 0 <= value <= 1:
-            raise InvalidOption(f"score {index} is {value}; scores lie between 0 and 1")
+    for value, outcome in zip(values, passed, strict=True):
         bins.setdefault(min(n_bins - 1, int(value * n_bins + 1e-9)), []).append((value, outcome))
     found = []
     for place, items in sorted(bins.items()):

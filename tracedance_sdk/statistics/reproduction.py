@@ -6,8 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tracedance_sdk.errors import InvalidOption
-from tracedance_sdk.statistics.checking import check_enough, check_same_length, finite
+from tracedance_sdk.errors import InvalidOption, shown
+from tracedance_sdk.statistics.checking import (
+    boolean,
+    check_enough,
+    check_number,
+    check_same_length,
+    finite,
+    items,
+)
 from tracedance_sdk.statistics.intervals import Estimate
 from tracedance_sdk.statistics.proportions import pass_rate
 
@@ -76,7 +83,7 @@ def compare_replay(verdicts: Sequence[ReplayedVerdict], *, level: float = 0.95) 
         level: Confidence level of the intervals, in (0, 1).
 
     Raises:
-        InvalidOption: A wrong level.
+        InvalidOption: A verdict that is none, or a wrong level.
         NotEnoughData: No verdicts.
 
     Source: see `wilson_interval`. Compare `match` with `self_agreement` of production: what lies
@@ -89,6 +96,7 @@ def compare_replay(verdicts: Sequence[ReplayedVerdict], *, level: float = 0.95) 
         >>> found.match.value, found.fails_again.value, found.replay_passes
         (0.5, 0.0, 2)
     """
+    verdicts = [_verdict(one, at) for at, one in enumerate(items(verdicts, "verdicts"))]
     check_enough(len(verdicts), 1, what="verdicts")
 
     def rate(among: list[ReplayedVerdict]) -> Estimate | None:
@@ -125,7 +133,7 @@ def switch_error(
         level: Confidence level of the direction's interval, in (0, 1).
 
     Raises:
-        InvalidOption: Lengths that differ, or a rate outside [0, 1].
+        InvalidOption: Lengths that differ, or a rate or threshold outside [0, 1].
         NotEnoughData: No tasks.
 
     Source: mean absolute error; a useful one is below `no_change_error`, and none can be expected
@@ -139,7 +147,9 @@ def switch_error(
     check_same_length(old, replayed, what="old and replayed")
     check_same_length(old, new, what="old and new")
     check_enough(len(old), 1, what="tasks")
-    rows = list(zip(*(_rates(rates) for rates in (old, replayed, new)), strict=True))
+    threshold = check_number(threshold, "threshold", least=0, most=1)
+    given = (finite(rates, "rate", least=0, most=1) for rates in (old, replayed, new))
+    rows = list(zip(*given, strict=True))
     # Rates are fractions of few trials: a move of exactly the threshold may be off by one bit.
     moved = [row for row in rows if abs(row[2] - row[0]) >= threshold - 1e-12]
     right = sum((row[1] - row[0]) * (row[2] - row[0]) > 0 for row in moved)
@@ -153,9 +163,12 @@ def switch_error(
     )
 
 
-def _rates(values: Sequence[float]) -> list[float]:
-    rates = finite(values, "rate")
-    for index, rate in enumerate(rates):
-        if not 0 <= rate <= 1:
-            raise InvalidOption(f"rate {index} is {rate}; rates lie between 0 and 1")
-    return rates
+def _verdict(verdict: ReplayedVerdict, at: int) -> ReplayedVerdict:
+    if not isinstance(verdict, ReplayedVerdict):
+        raise InvalidOption(f"verdict {at} is {shown(verdict)}, which is no ReplayedVerdict")
+    return ReplayedVerdict(
+        *(
+            boolean(value, f"verdict {at}'s {name}")
+            for name, value in zip(ReplayedVerdict._fields, verdict, strict=True)
+        )
+    )

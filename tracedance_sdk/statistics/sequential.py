@@ -8,16 +8,27 @@ at any time and for any reason. Standard library only.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal, NamedTuple
 
-from tracedance_sdk.errors import InvalidOption
-from tracedance_sdk.statistics.checking import check_counts, check_share
+from tracedance_sdk.errors import InvalidOption, shown
+from tracedance_sdk.statistics.checking import (
+    boolean,
+    check_counts,
+    check_half,
+    check_level,
+    check_share,
+)
 from tracedance_sdk.statistics.intervals import Interval
 from tracedance_sdk.statistics.paired_rates import root_between
 
 SequentialDecision = Literal["above", "below", "undecided"]
 """Whether a rate is at least the wanted one, under it, or not yet known."""
+
+
+_MOST_RUNS: Final = 10**9
+_MOST_EVIDENCE: Final = 1e300
+_MOST_STEPS: Final = 100_000
 
 
 class SequentialState(NamedTuple):
@@ -64,10 +75,10 @@ def always_valid_interval(passes: int, n: int, *, level: float = 0.95) -> Interv
         >>> round(low, 2), round(high, 2)
         (0.46, 1.0)
     """
-    check_share(level, "level")
+    level = check_level(level)
     if n == 0 == passes:
         return Interval(0.0, 1.0, level)
-    check_counts(passes, n)
+    passes, n = check_counts(passes, n, most=_MOST_RUNS)
     mixture = _log_beta(passes + 0.5, n - passes + 0.5) - _log_beta(0.5, 0.5)
     bound = mixture + math.log(1 - level)
 
@@ -110,19 +121,26 @@ def sequential_test(
         >>> sequential_test([True] * 30, min_rate=0.8).n
         20
     """
-    check_share(min_rate, "min_rate")
-    check_share(2 * alpha, "2 * alpha")
+    min_rate, alpha = check_share(min_rate, "min_rate"), check_half(alpha)
     n = passes = 0
     above = below = 1.0
     decision: SequentialDecision = "undecided"
-    for outcome in outcomes:
+    next_look = 1  # before it nothing could be decided, whatever the runs are
+    for outcome in _runs(outcomes):
         n += 1
-        passes += bool(outcome)
-        above = _evidence(passes, n, min_rate)
-        below = _evidence(n - passes, n, 1 - min_rate)
+        passes += outcome
+        if n < next_look:
+            continue
+        above, below = _both(passes, n, min_rate)
         if max(above, below) >= 1 / alpha:
             decision = "above" if above > below else "below"
             break
+        next_look = n + min(
+            _steps_to(1 / alpha, above, passes, n, min_rate),
+            _steps_to(1 / alpha, below, n - passes, n, 1 - min_rate),
+        )
+    if decision == "undecided" and n:
+        above, below = _both(passes, n, min_rate)
     interval = always_valid_interval(passes, n, level=1 - 2 * alpha)
     return SequentialState(decision, n, passes, above, below, interval)
 
@@ -142,20 +160,51 @@ def least_runs_to_pass(*, min_rate: float, alpha: float = 0.05) -> int:
         >>> least_runs_to_pass(min_rate=0.8)
         20
     """
-    check_share(min_rate, "min_rate")
-    check_share(2 * alpha, "2 * alpha")
+    min_rate, alpha = check_share(min_rate, "min_rate"), check_half(alpha)
     low, high = 0, 1
-    while _evidence(high, high, min_rate) < 1 / alpha:
+    while not _is_shown(high, min_rate, alpha):
         low, high = high, 2 * high
         if high > 1_000_000:
             raise InvalidOption(f"a rate of {min_rate!r} cannot be shown with a million runs")
     while high - low > 1:
         middle = (low + high) // 2
-        if _evidence(middle, middle, min_rate) < 1 / alpha:
+        if not _is_shown(middle, min_rate, alpha):
             low = middle
         else:
             high = middle
     return high
+
+
+def _runs(outcomes: Iterable[bool]) -> Iterator[bool]:
+    if not isinstance(outcomes, Iterable):
+        raise InvalidOption(f"outcomes is {shown(outcomes)}, which is no sequence")
+    for at, outcome in enumerate(outcomes):
+        if at >= _MOST_RUNS:
+            raise InvalidOption(f"there are more than {_MOST_RUNS:,} outcomes")
+        yield boolean(outcome, f"outcome {at}")
+
+
+def _both(passes: int, n: int, rate: float) -> tuple[float, float]:
+    return _evidence(passes, n, rate), _evidence(n - passes, n, 1 - rate)
+
+
+def _steps_to(bound: float, evidence: float, passes: int, n: int, rate: float) -> int:
+    """Return how many further runs, all of them passing, bring the evidence to a bound.
+
+    By parts, ``evidence(x + 1, n + 1) = ((x + 1) evidence(x, n) / rate + 1) / (n + 2)``.
+    """
+    for step in range(_MOST_STEPS):
+        if evidence >= bound * (1 - 1e-9):
+            return max(1, step)
+        evidence = ((passes + step + 1) * evidence / rate + 1) / (n + step + 2)
+    return _MOST_STEPS
+
+
+def _is_shown(n: int, rate: float, alpha: float) -> bool:
+    """Whether n runs that all pass show more than a rate: their evidence, in closed form."""
+    log = math.log
+    evidence = math.log1p(-(rate ** (n + 1))) - log((n + 1) * (1 - rate)) - n * log(rate)
+    return evidence >= log(1 / alpha) - 1e-12
 
 
 def _evidence(passes: int, n: int, rate: float) -> float:
@@ -170,10 +219,10 @@ def _evidence(passes: int, n: int, rate: float) -> float:
     for x in range(passes, 0, -1):
         term *= x / (n + 2 - x) * odds
         total += term
-        if term < 1e-17 * total:
+        if term < 1e-17 * total or total > _MOST_EVIDENCE:
             break
     # B(x+1, n-x+1) C(n+1, x) rate^x (1-rate)^(n+1-x) is rate^x (1-rate)^(n-x) (1-rate) / (n+1-x).
-    return total / (n + 1 - passes)
+    return min(total / (n + 1 - passes), _MOST_EVIDENCE)
 
 
 def _log_beta(a: float, b: float) -> float:

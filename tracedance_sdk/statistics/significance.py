@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tracedance_sdk.errors import InvalidOption
-from tracedance_sdk.statistics.checking import check_enough, check_same_length, finite
+from tracedance_sdk.statistics.checking import (
+    check_enough,
+    check_same_length,
+    finite,
+)
 from tracedance_sdk.statistics.extra import load
 from tracedance_sdk.statistics.intervals import Significance
 
@@ -60,7 +63,7 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
         p_values: Each in [0, 1].
 
     Raises:
-        InvalidOption: One is not.
+        InvalidOption: One is not; one below 1e-100 counts as 0.
 
     Source: Holm, Scandinavian Journal of Statistics 6 (1979), 65-70.
 
@@ -68,9 +71,7 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
         >>> holm([0.01, 0.04, 0.03])
         (0.03, 0.06, 0.06)
     """
-    for index, p_value in enumerate(p_values):
-        if not 0 <= p_value <= 1:
-            raise InvalidOption(f"p value {index} is {p_value!r}; it must lie between 0 and 1")
+    p_values = finite(p_values, "p value", least=0, most=1)
     corrected = [0.0] * len(p_values)
     most = 0.0
     ordered = sorted(range(len(p_values)), key=lambda index: p_values[index])

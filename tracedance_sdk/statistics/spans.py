@@ -7,10 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from tracedance_sdk.errors import InvalidOption
-from tracedance_sdk.statistics.checking import check_enough
+from tracedance_sdk.errors import InvalidOption, shown
+from tracedance_sdk.statistics.checking import (
+    check_count,
+    check_enough,
+    check_number,
+    items,
+)
+
+_MOST_STEP: Final = 10**15
 
 Span = tuple[int, int]
 """First and last step, both included."""
@@ -47,6 +54,9 @@ def jaccard(first: AbstractSet[Hashable], second: AbstractSet[Hashable]) -> floa
         >>> jaccard({1, 2, 3}, {2, 3, 4})
         0.5
     """
+    for name, given in (("first", first), ("second", second)):
+        if not isinstance(given, AbstractSet):
+            raise InvalidOption(f"{name} is {shown(given)}, which is no set")
     check_enough(len(first | second), 1, what="items in either set")
     return len(first & second) / len(first | second)
 
@@ -61,9 +71,7 @@ def span_overlap(first: Span, second: Span) -> float:
         >>> span_overlap((3, 6), (5, 8))
         0.3333...
     """
-    for start, end in (first, second):
-        if end < start:
-            raise InvalidOption(f"the span {start} to {end} ends before it begins")
+    first, second = _checked(first), _checked(second)
     both = max(0, min(first[1], second[1]) - max(first[0], second[0]) + 1)
     return both / (first[1] - first[0] + second[1] - second[0] + 2 - both)
 
@@ -90,8 +98,9 @@ def span_agreement(
         >>> span_agreement([(1, 4), (9, 9)], [(2, 4)]).f1
         0.6666...
     """
-    if not 0 < threshold <= 1:
-        raise InvalidOption(f"threshold is {threshold!r}; it must lie in (0, 1]")
+    threshold = check_number(threshold, "threshold", least=1e-9, most=1)
+    first = [_checked(span) for span in items(first, "first")]
+    second = [_checked(span) for span in items(second, "second")]
     check_enough(len(first) + len(second), 1, what="spans")
     left = dict(enumerate(second))
     pairs, overlaps = [], []
@@ -102,3 +111,16 @@ def span_agreement(
             overlaps.append(span_overlap(span, left.pop(best)))
     f1 = 2 * len(pairs) / (len(first) + len(second))
     return SpanAgreement(tuple(pairs), f1, tuple(overlaps))
+
+
+def _checked(span: Span) -> Span:
+    ends = items(span, "a span")
+    if len(ends) != 2:
+        raise InvalidOption(f"the span {shown(span)} is no pair of a first and a last step")
+    start, end = (
+        check_count(step, f"a step of the span {shown(span)}", least=-_MOST_STEP, most=_MOST_STEP)
+        for step in ends
+    )
+    if end < start:
+        raise InvalidOption(f"the span {start} to {end} ends before it begins")
+    return start, end

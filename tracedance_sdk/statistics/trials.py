@@ -8,13 +8,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from tracedance_sdk.errors import InvalidOption
-from tracedance_sdk.statistics.checking import check_counts, check_enough
+from tracedance_sdk.errors import InvalidOption, shown
+from tracedance_sdk.statistics.checking import (
+    check_count,
+    check_counts,
+    check_enough,
+    check_level,
+    items,
+)
 from tracedance_sdk.statistics.clustered import bounded_interval
 from tracedance_sdk.statistics.intervals import Estimate, Interval
 from tracedance_sdk.statistics.proportions import wilson_interval
+
+_MOST_TRIALS: Final = 10**6
+"""Most trials of one task; sums over them take time in their number."""
+
+_MOST_EXACT: Final = 1_000
+"""Trials up to which quotients of whole numbers are taken."""
 
 
 class Trials(NamedTuple):
@@ -40,7 +52,7 @@ def pass_at_k(passes: int, n: int, k: int) -> float:
         k: From 1 to `n`.
 
     Raises:
-        InvalidOption: Impossible counts or k.
+        InvalidOption: Impossible counts or k, or more than a million trials.
         NotEnoughData: No trials.
 
     Source: Chen et al., Evaluating Large Language Models Trained on Code (2021), equation 1.
@@ -49,8 +61,8 @@ def pass_at_k(passes: int, n: int, k: int) -> float:
         >>> pass_at_k(1, 4, 2)
         0.5
     """
-    _check_k(passes, n, k)
-    return 1 - math.comb(n - passes, k) / math.comb(n, k)
+    passes, n, k = _check_k(passes, n, k)
+    return 1 - _share_of_draws(n - passes, n, k)
 
 
 def pass_hat_k(passes: int, n: int, k: int) -> float:
@@ -64,7 +76,7 @@ def pass_hat_k(passes: int, n: int, k: int) -> float:
         k: From 1 to `n`.
 
     Raises:
-        InvalidOption: Impossible counts or k.
+        InvalidOption: Impossible counts or k, or more than a million trials.
         NotEnoughData: No trials.
 
     Source: Yao et al., tau-bench (2024), section 3.
@@ -73,8 +85,8 @@ def pass_hat_k(passes: int, n: int, k: int) -> float:
         >>> pass_hat_k(3, 4, 2)
         0.5
     """
-    _check_k(passes, n, k)
-    return math.comb(passes, k) / math.comb(n, k)
+    passes, n, k = _check_k(passes, n, k)
+    return _share_of_draws(passes, n, k)
 
 
 def mean_pass_at_k(tasks: Sequence[Trials], k: int, *, level: float = 0.95) -> Estimate:
@@ -155,6 +167,7 @@ def self_agreement(tasks: Sequence[Trials], *, level: float = 0.95) -> Estimate:
         >>> round(self_agreement([Trials(2, 4), Trials(4, 4)]).value, 3)
         0.667
     """
+    tasks, level = _checked(tasks), check_level(level)
     check_enough(len(tasks), 2, what="tasks")
     values = [_agreement(task.passes, task.n) for task in tasks]
     return _mean_over_tasks(values, most=agreement_pairs(tasks), level=level)
@@ -163,11 +176,14 @@ def self_agreement(tasks: Sequence[Trials], *, level: float = 0.95) -> Estimate:
 def agreement_pairs(tasks: Sequence[Trials]) -> int:
     """Return how many pairs of trials of one task there are: the sum of C(m, 2).
 
+    Raises:
+        InvalidOption: Impossible counts.
+
     Example:
         >>> agreement_pairs([Trials(2, 4)] * 50)
         300
     """
-    return sum(math.comb(task.n, 2) for task in tasks)
+    return sum(math.comb(task.n, 2) for task in _checked(tasks))
 
 
 def sampling_floor(tasks: Sequence[Trials]) -> float:
@@ -192,9 +208,8 @@ def sampling_floor(tasks: Sequence[Trials]) -> float:
         >>> round(sampling_floor([Trials(1, 2)]), 6)
         0.375
     """
+    tasks = _checked(tasks)
     check_enough(len(tasks), 1, what="tasks")
-    for task in tasks:
-        check_counts(*task, what="trial")
     return math.fsum(_floor_of(task.passes, task.n) for task in tasks) / len(tasks)
 
 
@@ -205,7 +220,8 @@ def _floor_of(passes: int, n: int) -> float:
     if rate in (0, 1):
         return 0.0
     total, terms = 0.0, []
-    for x in range(n):
+    spread = 10 * math.sqrt(n * rate * (1 - rate)) + 10  # beyond it F (1 - F) is nothing
+    for x in range(max(0, int(n * rate - spread)), min(n, int(n * rate + spread))):
         log_choose = math.lgamma(n + 1) - math.lgamma(x + 1) - math.lgamma(n - x + 1)
         total += math.exp(log_choose + x * math.log(rate) + (n - x) * math.log1p(-rate))
         terms.append(total * (1 - total))
@@ -213,7 +229,7 @@ def _floor_of(passes: int, n: int) -> float:
 
 
 def _agreement(passes: int, n: int) -> float:
-    _check_k(passes, n, 2)
+    passes, n, _ = _check_k(passes, n, 2)
     return (math.comb(passes, 2) + math.comb(n - passes, 2)) / math.comb(n, 2)
 
 
@@ -224,6 +240,7 @@ def _over_tasks(
     of_task: Callable[[int, int, int], float],
     of_rate: Callable[[float], float],
 ) -> Estimate:
+    tasks, level = _checked(tasks), check_level(level)
     check_enough(len(tasks), 1, what="tasks")
     values = [of_task(task.passes, task.n, k) for task in tasks]
     if len(tasks) == 1:
@@ -241,7 +258,33 @@ def _mean_over_tasks(values: Sequence[float], *, most: float, level: float) -> E
     return Estimate(mean, interval, len(values))
 
 
-def _check_k(passes: int, n: int, k: int) -> None:
-    check_counts(passes, n, what="trial")
-    if k != int(k) or not 1 <= k <= n:
-        raise InvalidOption(f"k is {k!r}; with {n} trials of a task it lies between 1 and {n}")
+def _checked(tasks: Sequence[Trials]) -> list[Trials]:
+    """Return tasks whose counts are possible."""
+    checked = []
+    for at, task in enumerate(items(tasks, "tasks")):
+        pair = items(task, f"task {at}")
+        if len(pair) != 2:
+            raise InvalidOption(f"task {at} is {shown(task)}; give its passes and its trials")
+        checked.append(Trials(*check_counts(*pair, what="trial", most=_MOST_TRIALS)))
+    return checked
+
+
+def _check_k(passes: int, n: int, k: int) -> tuple[int, int, int]:
+    passes, n = check_counts(passes, n, what="trial", most=_MOST_TRIALS)
+    try:
+        return passes, n, check_count(k, "k", least=1, most=n)
+    except InvalidOption:
+        raise InvalidOption(
+            f"k is {shown(k)}; with {n} trials of a task it lies between 1 and {n}"
+        ) from None
+
+
+def _share_of_draws(good: int, n: int, k: int) -> float:
+    """Return C(good, k) / C(n, k): how often k of n, drawn without return, are all good."""
+    if k > good:
+        return 0.0
+    if n <= _MOST_EXACT:
+        return math.comb(good, k) / math.comb(n, k)
+    # The product of (good - i) / (n - i) over k factors; as many over n - good instead of k.
+    few, gone = sorted((k, n - good))
+    return math.exp(math.fsum(math.log1p(-gone / (n - i)) for i in range(few)))

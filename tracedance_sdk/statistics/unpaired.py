@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tracedance_sdk.errors import NotEnoughData
 from tracedance_sdk.statistics.checking import (
-    check_counts,
     check_enough,
+    check_level,
     check_resamples,
     check_same_length,
-    check_share,
+    check_sample,
+    check_seed,
     finite,
+    items,
 )
 from tracedance_sdk.statistics.extra import load
 from tracedance_sdk.statistics.intervals import Difference, Interval, Significance
@@ -22,6 +24,9 @@ from tracedance_sdk.statistics.restricted import rate_bounds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_MOST_TRIALS: Final = 10**6
+"""Up to here Fisher's test is exact and takes no time; beyond it `rate_difference` is right."""
 
 _ROWS: Final = 2_000
 _ROUNDING: Final = 1e-12
@@ -32,7 +37,8 @@ Values = Sequence[float]
 def fisher_exact(old: tuple[int, int], new: tuple[int, int]) -> Significance:
     """Test whether two independent rates differ: Fisher's exact test.
 
-    Right for any number of trials, where the z test of `rate_difference` needs many.
+    Right for up to a million trials on either side, where the z test of `rate_difference` needs
+    many; for more take that.
 
     Args:
         old: Successes and trials of the first sample.
@@ -42,7 +48,7 @@ def fisher_exact(old: tuple[int, int], new: tuple[int, int]) -> Significance:
         The statistic is the difference, new minus old; `n` counts the trials of both.
 
     Raises:
-        InvalidOption: Impossible counts.
+        InvalidOption: Impossible counts, or more than a million trials on a side.
         NotEnoughData: A sample is empty.
         MissingDependency: scipy is not installed.
 
@@ -53,9 +59,8 @@ def fisher_exact(old: tuple[int, int], new: tuple[int, int]) -> Significance:
         >>> round(fisher_exact((0, 3), (3, 3)).p_value, 3)
         0.1
     """
-    (x1, n1), (x2, n2) = old, new
-    check_counts(x1, n1, what="trial")
-    check_counts(x2, n2, what="trial")
+    x1, n1 = check_sample(old, "old", what="trial", most=_MOST_TRIALS)
+    x2, n2 = check_sample(new, "new", what="trial", most=_MOST_TRIALS)
     found = load("scipy.stats").fisher_exact([[x1, n1 - x1], [x2, n2 - x2]])
     return Significance(x2 / n2 - x1 / n1, min(1.0, float(found.pvalue)), n1 + n2)
 
@@ -111,12 +116,12 @@ def stratified_difference(
         >>> found.value, round(found.p_value, 2)
         (0.75, 0.14)
     """
-    check_share(level, "level")
-    check_resamples(n_resamples)
+    level, n_resamples = check_level(level), check_resamples(n_resamples)
+    seed = check_seed(seed)
     check_same_length(old, new, what="tasks of old and new")
     check_enough(len(old), 1, what="tasks")
-    first = [finite(values, "old value") for values in old]
-    second = [finite(values, "new value") for values in new]
+    first = [finite(values, "old value") for values in items(old, "old")]
+    second = [finite(values, "new value") for values in items(new, "new")]
     for values in (*first, *second):
         check_enough(len(values), 1, what="runs of a task")
     is_binary = {value for values in (*first, *second) for value in values} <= {0.0, 1.0}
@@ -169,7 +174,7 @@ def _free_error(old: list[list[float]], new: list[list[float]]) -> tuple[float, 
     total = math.fsum(part for part, _ in parts)
     if total == 0:
         return 0.0, math.inf
-    freedom = total**2 / math.fsum(part**2 / df for part, df in parts)
+    freedom = 1 / math.fsum((part / total) ** 2 / df for part, df in parts)
     return math.sqrt(total) / len(old), freedom
 
 
@@ -183,7 +188,7 @@ def _welch(old: list[list[float]], new: list[list[float]], value: float, level: 
     total = math.fsum(part for part, _ in parts)
     if total == 0:
         raise NotEnoughData("the scores of each task are all the same; no spread to judge by")
-    freedom = total**2 / math.fsum(part**2 / df for part, df in parts)
+    freedom = 1 / math.fsum((part / total) ** 2 / df for part, df in parts)
     quantile = float(load("scipy.stats").t.ppf((1 + level) / 2, freedom))
     half = quantile * math.sqrt(total) / len(old)
     return Interval(value - half, value + half, level)
