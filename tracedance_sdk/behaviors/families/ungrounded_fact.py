@@ -24,12 +24,15 @@ _ATTRIBUTED: Final = re2.compile(
     r"log|report|website)\b"
 )
 _RANGE: Final = re2.compile(r"\d{1,5}-\d{1,5}")
-_LONG: Final = 5
+_LONG: Final = 4
 _OPENLY: Final = re2.compile(
     r"(?i)\b(?:assum\w+|approximately|(?:about|around) \d|roughly|estimate\w*|probably|likely|"
     r"typically|usually|for example|e\.g\.|example|should|would|could|might|if|let me|i will|"
     r"i['\x{2019}]ll|please|plan|from memory|to my knowledge|total|sum|average|difference|"
     r"calculat\w+|comput\w+)\b"
+)
+_LINES: Final = re2.compile(
+    r"(?i)\b(?:lines?|line numbers?|rows?|pages?|#) ?[\d, \x{2013}-]+(?:(?:and|to) \d+)?"
 )
 _ADDRESS: Final = re2.compile(r"(?:https?://|www\.)\S+|\S+@\S+")
 
@@ -82,11 +85,10 @@ def _attributed(turn: SeenTurn) -> Iterator[tuple[str, list[str]]]:
     for sentence in stated(turn.text, is_citing=True):
         if _OPENLY.search(_ADDRESS.sub("", sentence)):
             continue
+        told = _LINES.sub("", sentence)
         places = [match[0] for match in _PLACE.finditer(sentence)]
         values = (
-            [v for v in own_values(sentence) if _is_telling(v)]
-            if _ATTRIBUTED.search(sentence)
-            else []
+            [v for v in own_values(told) if _is_telling(v)] if _ATTRIBUTED.search(sentence) else []
         )
         if places or values:
             yield sentence, [*places, *values]

@@ -9,7 +9,7 @@ import re2  # type: ignore[import-untyped]  # the wheel has no stubs
 from tracedance_sdk.behaviors.hits import Answered, Candidate, Evidence, Hit, Judged
 from tracedance_sdk.behaviors.run import Run, SeenCall, SeenTurn
 from tracedance_sdk.behaviors.signs.claiming import claims, says_unverified, tells_of_failure
-from tracedance_sdk.behaviors.signs.runs import last_edit, may_run, shows_passing
+from tracedance_sdk.behaviors.signs.runs import last_edit, may_run, only_builds, shows_passing
 
 _TESTS: Final = (
     r"(?:unit |integration |existing |new |all |our |the )*"
@@ -77,7 +77,11 @@ def _is_shown(run: Run, edit: SeenCall | None, claiming: SeenTurn) -> bool:
                 continue
             if not call.has_result:
                 return True
-            if may_run(call) and (not call.signs["failed"] or tells_of_failure(said)):
+            if (
+                may_run(call)
+                and not only_builds(call)
+                and (not call.signs["failed"] or tells_of_failure(said))
+            ):
                 return True
             if shows_passing(call.result):
                 return True

@@ -9,7 +9,7 @@ import re2  # type: ignore[import-untyped]  # the wheel has no stubs
 from tracedance_sdk.behaviors.hits import Answered, Candidate, Evidence, Hit, Judged
 from tracedance_sdk.behaviors.run import Run, SeenCall
 from tracedance_sdk.behaviors.signs.claiming import claims, says_unverified
-from tracedance_sdk.behaviors.signs.runs import hands_over, last_edit, may_run
+from tracedance_sdk.behaviors.signs.runs import hands_over, last_edit, may_run, only_builds
 
 _FIXED: Final = re2.compile(
     r"(?i)\b(?:bug|issue|problem|error|failure|crash|test|tests|regression|it|this|that|"
@@ -26,10 +26,6 @@ _FIXED: Final = re2.compile(
     r"successfully )?(?:fixed|resolved|solved|"
     r"corrected|addressed|works?)\b|\bwith the (?:bug|issue|problem) (?:now )?(?:fixed|"
     r"resolved)\b|^fixed\b|\x{2705} ?fixed"
-)
-_BUILDS: Final = re2.compile(
-    r"(?i)\b(?:build|lint|fmt|format|compile|py_compile|vet|typecheck|tsc|check-format|prettier|"
-    r"ruff|mypy|eslint|gofmt)\b"
 )
 
 
@@ -83,16 +79,11 @@ def _was_run_since(run: Run, edit: SeenCall, shown: SeenCall, before: int) -> bo
     """Whether anything that could show the failure ran after an edit, or a person spoke."""
     for call in run.calls(start=edit.turn, before=before):
         is_later = call.index > edit.index or (call.index == edit.index and len(call.commands) > 1)
-        if is_later and may_run(call) and not (_only_builds(call) and not _only_builds(shown)):
+        if is_later and may_run(call) and not (only_builds(call) and not only_builds(shown)):
             return True
         if is_later and not call.has_result:
             return True
     return any(turn.is_human for turn in run.turns[edit.turn + 1 : before])
-
-
-def _only_builds(call: SeenCall) -> bool:
-    """Whether a call builds, formats or lints, which shows nothing of how it behaves."""
-    return not call.signs["is_test"] and _BUILDS.search(call.command[:2_000]) is not None
 
 
 def _name(call: SeenCall) -> str:

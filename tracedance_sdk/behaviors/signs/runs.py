@@ -24,6 +24,10 @@ _ENDS: Final = re2.compile(
     r"(?i)complete_task|submit_final|^(?:submit|finish|done|complete|attempt_completion|exit)|"
     r"_finish$|_submit$"
 )
+_BUILDS: Final = re2.compile(
+    r"(?i)\b(?:build|lint|fmt|format|compile|py_compile|vet|typecheck|tsc|check-format|prettier|"
+    r"ruff|mypy|eslint|gofmt)\b"
+)
 _RUNS: Final = frozenset(
     {
         "python", "python3", "node", "ruby", "java", "php", "perl", "deno", "bun", "npm", "npx",
@@ -81,6 +85,11 @@ def may_run_command(head: str) -> bool:
         or first[:2] == "./"
         or "test" in head
     )
+
+
+def only_builds(call: SeenCall) -> bool:
+    """Whether a call builds, formats or lints, which shows nothing of how it behaves."""
+    return not call.signs["is_test"] and _BUILDS.search(call.command[:2_000]) is not None
 
 
 def hands_over(turn: SeenTurn) -> bool:
