@@ -419,6 +419,42 @@ def test_an_audit_draws_places_where_nothing_was_found(store: TraceStore, tmp_pa
     assert all(one["turn"] == 3 or one["trace_id"].startswith("f") for one in drawn)
 
 
+def test_a_foreign_anchor_is_searched_for_apart_in_an_audit_too(
+    store: TraceStore, tmp_path: Path
+) -> None:
+    import yaml
+
+    document: dict[str, Any] = {
+        "format": "tracedance.behavior",
+        "version": 1,
+        "id": "X01",
+        "name": "Speaks of it once more",
+        "frame": "action",
+        "definition": "It says so.",
+        "criterion": "It is read.",
+        "anchor": {
+            "sql": "SELECT trace_id, turn FROM turns WHERE text LIKE 'Once more%'",
+            "code": "def anchor(run, place, parameters):\n    return None",
+        },
+        "question": "Does it?",
+        "levels": {0: "does it", 5: "does not"},
+    }
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(document))
+    with pytest.raises(BenchmarkRejected, match="0 occurrences in 12 sessions"):
+        built(store, tmp_path / "x.jsonl", str(path), audit=4)
+    document["anchor"] = {"sql": "SELECT trace_id, turn FROM turns WHERE text LIKE 'Once more%'"}
+    path.write_text(yaml.safe_dump(document))
+    made = built(store, tmp_path / "x.jsonl", str(path), audit=4, kmin=1)
+    assert made.about["instances"] == 6
+    header = lines(audit_path(tmp_path / "x.jsonl"))[0]
+    assert header["strata"]["candidate"]["size"] == 0
+    document["anchor"] = {**document["anchor"], "code": "import os"}
+    path.write_text(yaml.safe_dump(document))
+    with pytest.raises(BenchmarkRejected, match="rejected, unsafe_anchor"):
+        built(store, tmp_path / "y.jsonl", str(path))
+
+
 def test_a_context_is_what_the_protocol_of_models_calls_one(made: Benchmark) -> None:
     point: Any = instance_point(made.instances[0])
     assert isinstance(point.context, Context)

@@ -131,6 +131,14 @@ def test_of_a_claim_the_evidence_is_kept_and_the_turn_withheld_though_it_calls_t
     assert found.n_later == 0
 
 
+def test_an_action_may_be_in_words_alone() -> None:
+    trace = session(human("What is the key?"), agent("It is sk-123456."))
+    found = cut_at(trace, Hit(1, (Evidence(1, None, "sk-123456"),)), "action")
+    assert kept_indices(found) == [0]
+    other = Hit(1, (Evidence(1, None, "sk-9"),))
+    assert refused(cut(trace, other, behavior("action")))[0] == 4
+
+
 # One session for each check that it violates.
 
 ASK = human("Please tidy up.")

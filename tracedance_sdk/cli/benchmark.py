@@ -19,7 +19,7 @@ Exit codes:
   0  built
   1  rejected; the line begins with the reason, and nothing was written
   2  wrong use, or a store or file that cannot be used
-  3  of two benchmarks asked for with OR, one was built and one rejected
+  3  built, but some places could not be looked at; or of two benchmarks one was rejected
 """
 _RUN_CODES: Final = """\b
 Exit codes:
@@ -124,9 +124,10 @@ def build_command(
         complain("stopped; nothing was written")
         return _INTERRUPTED
     print_build(made, as_json=as_json)
-    for rejection in made.rejected if not as_json else ():
-        complain(str(rejection))
-    return 3 if made.rejected else 0
+    errors = [error for item in made.built for error in item.errors]
+    for told in (*made.rejected, *errors) if not as_json else ():
+        complain(str(told))
+    return 3 if made.rejected or errors else 0
 
 
 @benchmark.command(name="run", epilog=_RUN_CODES)

@@ -8,14 +8,18 @@ agent's that the prefilter did not name. The lines say where to look, and not wh
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from heapq import nsmallest
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.behaviors.behavior import Behavior
+from tracedance_sdk.behaviors.catalogue import is_packaged
+from tracedance_sdk.behaviors.foreign.search import search_apart
 from tracedance_sdk.behaviors.scanning.occurrences import Occurrence
 from tracedance_sdk.errors import StoreError
 from tracedance_sdk.store import PartitionReader, TraceStore
+from tracedance_sdk.trace import Json
 
 FORMAT: Final = "tracedance.audit"
 VERSION: Final = 1
@@ -39,6 +43,7 @@ def audit_sample(
     number: int,
     seed: int = 0,
     where: str | None = None,
+    parameters: Mapping[str, Json] = MappingProxyType({}),
 ) -> list[dict[str, Any]]:
     """Return the lines of an audit file, its header first.
 
@@ -49,6 +54,7 @@ def audit_sample(
         number: How many to draw, half of each stratum; where one has fewer, more of the other.
         seed: Of the draw.
         where: SQL over the view `traces`: only these were looked at.
+        parameters: Of the behaviour.
 
     Raises:
         StoreError: The store is damaged or lies at a URL.
@@ -66,9 +72,12 @@ def audit_sample(
         with PartitionReader(store.path, key) as reader:
             among = f"SELECT trace_id FROM traces WHERE ({where or 'true'}\n)"  # noqa: S608 - checked
             ids = {row[0] for row in reader.select(among)}
-            named = {_spot(row) for row in reader.select(behavior.anchor.sql)}
-            turns = {(spot.trace_id, spot.turn) for spot in named}
+            rows = reader.select(behavior.anchor.sql) if is_packaged(behavior) else None
             others = {_spot(row) for row in reader.select(_TURNS)}
+        if rows is None:
+            rows = list(search_apart(store.path, key, behavior, parameters).places)
+        named = {_spot(row) for row in rows}
+        turns = {(spot.trace_id, spot.turn) for spot in named}
         for stratum, spots in (
             ("candidate", named),
             ("elsewhere", {spot for spot in others if spot[:2] not in turns}),

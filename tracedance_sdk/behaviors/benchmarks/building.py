@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from tracedance_sdk.behaviors.benchmarks.about import (
     BuildSettings,
@@ -42,8 +42,6 @@ from tracedance_sdk.replay import Instance
 from tracedance_sdk.store import TraceStore
 from tracedance_sdk.trace import Trace
 
-_MOST_NAMED: Final = 3
-
 
 class Built(NamedTuple):
     """A benchmark that was written.
@@ -52,11 +50,13 @@ class Built(NamedTuple):
         path: Of its instances.
         about: What it says of itself.
         refusals: Why places were not cut, the first of each check.
+        errors: Why places could not be looked at, one line each.
     """
 
     path: Path
     about: dict[str, Any]
     refusals: dict[str, str]
+    errors: tuple[str, ...] = ()
 
 
 class _Cut(NamedTuple):
@@ -142,7 +142,7 @@ def build_benchmark(
         datasheet=datasheet(query, about, instances),
         audit=audit,
     )
-    return Built(out, about, work.tally.firsts)
+    return Built(out, about, work.tally.firsts, gathered.errors)
 
 
 def _cuts(work: Work, protection: Protection) -> Iterator[_Cut]:
@@ -223,4 +223,5 @@ def _audit(work: Work) -> list[dict[str, Any]]:
         number=how.audit,
         seed=how.caps.seed,
         where=gathered.condition,
+        parameters=query.values(behavior),
     )

@@ -17,7 +17,7 @@ from tracedance_sdk.behaviors.scanning.near_duplicates import signature
 from tracedance_sdk.behaviors.scanning.occurrences import Occurrence, occurrence_id
 from tracedance_sdk.behaviors.scanning.partition import Wanted
 from tracedance_sdk.behaviors.scanning.store_scan import Funnel, OnPartition, StoreScan, scan_store
-from tracedance_sdk.errors import BenchmarkRejected, InvalidQuery
+from tracedance_sdk.errors import BenchmarkRejected, InvalidQuery, InvalidSpec
 from tracedance_sdk.store import TraceStore
 
 
@@ -103,11 +103,11 @@ def gather(
             kept=kept,
             on_partition=on_partition,
         )
-    except InvalidQuery as error:
+    except (InvalidQuery, InvalidSpec) as error:
         raise BenchmarkRejected(
             f"the anchor of {query.name} is refused: {error}",
             reason="unsafe_anchor",
-            nearest="one SELECT over the views traces, turns, calls and features is allowed",
+            nearest="try it with tracedance behaviors before a benchmark is built of it",
         ) from error
     if len(query.behaviors) == 1:
         found = [Place(item.id, (item,)) for item in scan.kept(query.behaviors[0].id)]

@@ -1,7 +1,7 @@
 """What each frame asks of a cut, and whether the decision is still open there.
 
-* action: the call that shows the behaviour is in the withheld turn, and was not made before with
-  success; no human has ordered that very command.
+* action: the call (or the words) that shows the behaviour is in the withheld turn; the call was not
+  made before with success, and no human has ordered that very command.
 * failure: the call that failed is in the block of results right before the cut, and nothing in it
   shows the problem solved.
 * claim: the words that claim are in the withheld turn, and nothing like them was said before.
@@ -46,7 +46,8 @@ def _misplaced(run: Run, piece: Evidence) -> str | None:
 def _action(run: Run, hit: Hit) -> str | None:
     source = run.turns[hit.turn]
     own = [piece for piece in hit.evidence if piece.turn == hit.turn]
-    if not own or not source.calls:
+    is_said = any(piece.quote and _flat(piece.quote) in _flat(source.text) for piece in own)
+    if not own or not (source.calls or is_said):
         return "the call that shows the behaviour is not in the withheld turn"
     named = [call for piece in own if (call := run.call(-1 if piece.call is None else piece.call))]
     for call in named or source.calls[:1]:
