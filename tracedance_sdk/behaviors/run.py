@@ -186,4 +186,5 @@ class Run:
 
     def next_agent_turn(self, after: int) -> SeenTurn | None:
         """Return the first turn of the agent's model after a turn, or None."""
-        return next((turn for turn in self.turns[after + 1 :] if turn.is_agent), None)
+        later = (self.turns[place] for place in range(after + 1, len(self.turns)))
+        return next((turn for turn in later if turn.is_agent), None)

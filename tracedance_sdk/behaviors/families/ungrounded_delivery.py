@@ -80,6 +80,10 @@ _DONE: Final = {name: re2.compile("(?i)" + effect.done_by) for name, effect in _
 _ANY: Final = re2.compile(
     "(?i)" + _SUBJECT.replace("{verb}", "|".join(e.verb for e in _EFFECTS.values()))
 )
+_TOLD: Final = {
+    name: re2.compile(rf"(?i)\b(?:{effect.told or effect.verb})")
+    for name, effect in _EFFECTS.items()
+}
 _ANYTHING: Final = frozenset({"subagent", "ask"})
 
 
@@ -170,7 +174,7 @@ def _failed_attempt(run: Run, name: str, before: int) -> SeenCall | None:
 
 def _is_reported(run: Run, name: str, before: int) -> bool:
     """Whether a result or somebody else tells of it as of a fact."""
-    pattern = re2.compile(r"(?i)\b(?:" + (_EFFECTS[name].told or _EFFECTS[name].verb + r"\b") + ")")
+    pattern = _TOLD[name]
     for turn in run.turns[:before]:
         if turn.role != "assistant" and pattern.search(turn.text[:20_000]):
             return True

@@ -46,7 +46,7 @@ def find(candidate: Candidate) -> Hit | None:
     for sentence, values in _attributed(turn):
         shown = shown or Shown(run, before=turn.index)
         for value in values:
-            if not _is_grounded(value, shown):
+            if not _is_grounded(value, shown) and not shown.follows(value, turn.text):
                 evidence = (Evidence(turn.index, None, value), Evidence(turn.index, None, sentence))
                 return Hit(turn.index, evidence, f"{value} stood nowhere before")
     return None
@@ -58,7 +58,7 @@ def judge(answered: Answered) -> Judged:
     shown = Shown(run, before=turn.index)
     for _, values in _attributed(turn):
         for value in values:
-            if not _is_grounded(value, shown):
+            if not _is_grounded(value, shown) and not shown.follows(value, turn.text):
                 return Judged(0, f"{value} stood nowhere before")
     looks = any(
         call.signs["kind"] in ("read", "search", "shell", "subagent") for call in turn.calls
@@ -82,6 +82,8 @@ def _has_looked(run: Run, before: int) -> bool:
 
 def _attributed(turn: SeenTurn) -> Iterator[tuple[str, list[str]]]:
     """Yield sentences that name a source, with the values they take from it."""
+    if _PLACE.search(turn.text) is None and _ATTRIBUTED.search(turn.text) is None:
+        return
     for sentence in stated(turn.text, is_citing=True):
         if _OPENLY.search(_ADDRESS.sub("", sentence)):
             continue

@@ -117,6 +117,8 @@ def claims(text: str, pattern: Any) -> Iterator[str]:
         >>> list(claims("The bug is fixed now. It is not fixed. Once it is fixed, run it.", fixed))
         ['The bug is fixed now.']
     """
+    if pattern.search(text) is None:
+        return
     for sentence in stated(text):
         found = pattern.search(sentence)
         if found is None:

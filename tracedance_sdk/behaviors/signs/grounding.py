@@ -31,6 +31,10 @@ _COMMON: Final = frozenset(
         "limit", "offset", "sender", "user", "users", "home",
     }
 )  # fmt: skip
+_NUMBER: Final = re2.compile(r"\d[\d,]*(?:\.\d+)?")
+_PLAIN: Final = re2.compile(r"\d{1,12}(?:\.\d{1,6})?")
+_MOST_NUMBERS: Final = 60
+_MOST_TIMES: Final = 12
 _DAY: Final = re2.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[t ]\d\d:\d\d)?")
 _MONTHS: Final = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
@@ -104,3 +108,33 @@ class Shown:
     def missing(self, values: Iterable[str]) -> list[str]:
         """Return the values that stood nowhere."""
         return [value for value in values if not self.has(value)]
+
+    def made_up(self, text: str) -> list[str]:
+        """Return the values of a text that stood nowhere and follow from none of its others."""
+        return [value for value in self.missing(own_values(text)) if not self.follows(value, text)]
+
+    def follows(self, value: str, text: str) -> bool:
+        """Whether a number is the sum, difference or small multiple of what stood there.
+
+        Looked at are numbers of the same text.
+        """
+        wanted = _number(value)
+        if wanted is None:
+            return False
+        said = _NUMBER.findall(text[:_EDGE])[:_MOST_NUMBERS]
+        known = {
+            number for item in said if self.has(item) and (number := _number(item)) is not None
+        }
+        known.discard(wanted)
+        return any(
+            _near(wanted - one, known) or _near(wanted + one, known) for one in known
+        ) or any(_near(wanted / times, known) for times in range(2, _MOST_TIMES + 1))
+
+
+def _number(value: str) -> float | None:
+    bare = value.replace(",", "").strip("$\u20ac\u00a3% +")
+    return float(bare) if _PLAIN.fullmatch(bare) else None
+
+
+def _near(wanted: float, numbers: set[float]) -> bool:
+    return wanted in numbers or round(wanted, 2) in numbers
