@@ -45,6 +45,28 @@ PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, ma
 TABLES = st.builds(Confusion, *[st.integers(0, 40)] * 4)
 
 
+@given(TABLES)
+def test_an_interval_of_kappa_has_width_and_nothing_is_a_zero_below_zero(table: Confusion) -> None:
+    try:
+        value, (low, high, _), _ = table.kappa()
+    except NotEnoughData:
+        return
+    assert -1 <= low <= value <= high <= 1
+    assert high - low > 1e-3
+    assert not any(f"{number:.9f}" == "-0.000000000" for number in (value, low, high))
+
+
+@pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])
+@given(pairs=PAIRS)
+def test_an_interval_of_alpha_has_width(scale: Scale, pairs: list[tuple[int, int]]) -> None:
+    try:
+        value, (low, high, _), _ = krippendorff_alpha(pairs, scale=scale)
+    except NotEnoughData:
+        return
+    assert -1 <= low <= value <= high <= 1
+    assert high - low > 1e-3
+
+
 @pytest.mark.parametrize(
     ("weights", "expected"),
     [

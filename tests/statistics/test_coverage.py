@@ -283,6 +283,14 @@ def skewed_scores() -> np.ndarray[Any, Any]:
     return found
 
 
+def even_scores() -> np.ndarray[Any, Any]:
+    # Scores of 0 to 5, each as frequent as the others, mostly alike.
+    distance = abs(np.subtract.outer(np.arange(6), np.arange(6)))
+    shares = np.exp(-0.7 * distance)
+    found: np.ndarray[Any, Any] = shares / shares.sum()
+    return found
+
+
 def rated(
     shares: np.ndarray[Any, Any], n: int, of: Callable[[list[int], list[int]], Any]
 ) -> Sample:
@@ -346,11 +354,16 @@ HARDER: Final[dict[str, Callable[[], Sample]]] = {
     "`krippendorff_alpha`, interval, 30 units, skewed scores": lambda: rated(
         skewed_scores(), 30, interval_alpha
     ),
+    "`krippendorff_alpha`, interval, 100 units, skewed scores": lambda: rated(
+        skewed_scores(), 100, interval_alpha
+    ),
+    "`krippendorff_alpha`, interval, 30 units, even scores": lambda: rated(
+        even_scores(), 30, interval_alpha
+    ),
     "`paired_difference`, 12 pairs, exponential": lambda: skewed_pairs,
 }
 TOO_NARROW: Final = {
     "`cohen_kappa`, 100 items, 5 % pass, kappa 0.8",
-    "`krippendorff_alpha`, interval, 30 units, skewed scores",
     "`paired_difference`, 12 pairs, exponential",
 }
 """What the page owns up to."""

@@ -29,10 +29,10 @@ _MOST_EXACT: Final = 36
 """Clusters that differ up to which every flip is counted: two halves of 2^18 sums."""
 _ROWS: Final = 10_000
 _CELLS: Final = 10_000_000
-_MANY: Final = 2_000
+_MANY: Final = 300
 """Different sizes from which on fewer signs are drawn, by bits where no size comes twice."""
 
-_MOST_SIGNS: Final = 400_000_000
+_MOST_SIGNS: Final = 100_000_000
 _LEAST_DRAWN: Final = 1_000
 
 
@@ -56,8 +56,8 @@ def sign_flip_test(
         clusters: For each pair what it belongs to; each pair is its own without them.
         seed: Of the drawn signs, where there are too many clusters to count all.
         n_resamples: How many signs are then drawn, at least 100; the p value is at least
-            ``1 / (n_resamples + 1)``. Fewer are drawn, though at least 1,000, where more than 2,000
-            clusters differ by amounts of their own: 4e8 signs over all of these.
+            ``1 / (n_resamples + 1)``. Fewer are drawn, though at least 1,000, where more than 300
+            clusters differ by amounts of their own: 1e8 signs over all of these.
 
     Returns:
         The statistic is the mean of ``new - old``, `n` counts clusters. All signs are counted

@@ -28,6 +28,7 @@ Scale = Literal["nominal", "ordinal", "interval"]
 
 _SCALES: Final = ("nominal", "ordinal", "interval")
 _MOST_VALUES: Final = 200
+_ROUNDING: Final = 1e-12
 
 
 def krippendorff_alpha(
@@ -72,7 +73,7 @@ def krippendorff_alpha(
     """
     level = check_level(level)
     values, counts = _counted(ratings, scale)
-    value = _alpha(counts, load("numpy").ones(len(counts)), values, scale)
+    value = _alpha(_pairs(counts), counts.sum(axis=0), values, scale)
     if value is None:
         raise NotEnoughData("all ratings are the same; alpha is then not defined")
     error = _left_out_error(counts, values, scale)
@@ -101,13 +102,10 @@ def _tried_ends(
 
     Pairs within a unit count as half as many independent ones as the unit has ratings.
     """
-    numpy = load("numpy")
-    sizes = counts.sum(axis=1)
-    weights = (1 / (sizes - 1))[:, None]
-    pairs = (counts * weights).T @ counts - numpy.diag((counts * weights).sum(axis=0))
+    pairs = _pairs(counts)
     distance = _distance(counts.sum(axis=0), values, scale)
     similarity = 1 - distance / distance.max()
-    table = pairs * (sizes.sum() / 2 / pairs.sum())
+    table = pairs * (counts.sum() / 2 / pairs.sum())
     return score_ends(
         table, lambda shares: kappa_and_variance(shares, similarity), quantile=quantile
     )
@@ -151,11 +149,11 @@ def _left_out_error(counts: NDArray[Any], values: NDArray[Any], scale: str) -> f
     """Return the standard error by leaving out each unit in turn; units alike only once."""
     numpy = load("numpy")
     different, times = numpy.unique(counts, axis=0, return_counts=True)
+    pairs, marginals = _pairs(counts), counts.sum(axis=0)
     found = []
-    for index in range(len(different)):
-        left = times.copy()
-        left[index] -= 1
-        alpha = _alpha(different, left, values, scale)
+    for unit in different:
+        left = pairs - _pairs(unit[None, :])
+        alpha = _alpha(left, marginals - unit, values, scale)
         if alpha is None:
             raise NotEnoughData(
                 "all ratings are the same but for one unit; alpha rests on that one"
@@ -166,26 +164,38 @@ def _left_out_error(counts: NDArray[Any], values: NDArray[Any], scale: str) -> f
     return float(numpy.sqrt((n - 1) / n * (times * (alphas - mean) ** 2).sum()))
 
 
-def _alpha(
-    counts: NDArray[Any], times: NDArray[Any], values: NDArray[Any], scale: str
-) -> float | None:
-    """Return alpha of units that each stand so many times, or None where all ratings are the same.
+def _pairs(counts: NDArray[Any]) -> NDArray[Any]:
+    """Return how often each two values stand in one unit, ``(n_values, n_values)``.
+
+    All pairs of a unit weigh together as much as it has ratings.
 
     Args:
         counts: How often each unit has each value, ``(n_units, n_values)``.
-        times: How often each unit stands in the sample, ``(n_units,)``.
+    """
+    numpy = load("numpy")
+    weights = (1 / (counts.sum(axis=1) - 1))[:, None]
+    found: NDArray[Any] = (counts * weights).T @ counts
+    found -= numpy.diag((counts * weights).sum(axis=0))
+    return found
+
+
+def _alpha(
+    pairs: NDArray[Any], marginals: NDArray[Any], values: NDArray[Any], scale: str
+) -> float | None:
+    """Return alpha of units, or None where all ratings are the same.
+
+    Args:
+        pairs: See `_pairs`.
+        marginals: How often each value stands in all units, ``(n_values,)``.
         values: The values in order, ``(n_values,)``.
         scale: See `Scale`.
     """
-    numpy = load("numpy")
-    weights = (times / (counts.sum(axis=1) - 1))[:, None]
-    pairs = (counts * weights).T @ counts - numpy.diag((counts * weights).sum(axis=0))
-    marginals = times @ counts
     distance = _distance(marginals, values, scale)
     expected = marginals @ distance @ marginals
     if expected <= 0:
         return None
-    return float(1 - (marginals.sum() - 1) * (pairs * distance).sum() / expected)
+    value = float(1 - (marginals.sum() - 1) * (pairs * distance).sum() / expected)
+    return 0.0 if abs(value) < _ROUNDING else value
 
 
 def _distance(marginals: NDArray[Any], values: NDArray[Any], scale: str) -> NDArray[Any]:

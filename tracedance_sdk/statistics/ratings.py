@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from tracedance_sdk.errors import InvalidOption, NotEnoughData, shown
 from tracedance_sdk.statistics.checking import (
@@ -31,6 +31,8 @@ from tracedance_sdk.statistics.rare_categories import kappa_and_variance, score_
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_ROUNDING: Final = 1e-12
 
 Weights = Literal["linear", "quadratic"]
 """How disagreements of ordered categories count: by their distance, or by its square."""
@@ -289,6 +291,7 @@ def _kappa_of(counts: list[list[int]], weights: Weights | None, level: float) ->
     with numpy.errstate(invalid="ignore", divide="ignore"):
         found = inter_rater.cohens_kappa(table, wt=weights)
     value, error = float(found.kappa), float(found.std_kappa)
+    value = 0.0 if abs(value) < _ROUNDING else value
     quantile = student_quantile(level, n - 1) if n > 1 else math.inf
     if error > 1e-12 and abs(value) < 1:
         low, high, _ = fisher_interval(
