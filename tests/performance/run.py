@@ -96,6 +96,7 @@ def main(line: list[str]) -> int:
         model_calls,
         recording_calls,
         replay_answers,
+        replay_pairs,
         scanning,
         storing,
         trace_files,
@@ -111,6 +112,7 @@ def main(line: list[str]) -> int:
         memory,
         model_calls,
         replay_answers,
+        replay_pairs,
         scanning,
     )
     budgets = [budget for module in modules for budget in module.BUDGETS]

@@ -28,7 +28,7 @@ from tracedance_sdk.replay.derivation.terms import (
 )
 from tracedance_sdk.trace import UNKNOWN, Json, canonical_json, same_json
 
-_GROUPS_AT_FIRST: Final = 24
+_GROUPS_AT_FIRST: Final = 6
 _MOST_ADDED: Final = 200
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Final, NamedTuple
 
@@ -12,6 +13,7 @@ Separators = tuple[str, str]
 
 _SEPARATORS: Final[tuple[Separators, ...]] = ((", ", ": "), (",", ":"))
 _LONGEST: Final = 1_000_000
+_SHORT: Final = 8_000
 
 
 class Style(NamedTuple):
@@ -39,19 +41,27 @@ class Parsed(NamedTuple):
 
 
 def parsed(result: Result) -> Parsed:
-    """Return what an answer says.
+    """Return what an answer says; not to be changed, as equal answers may share it.
 
     A text is parsed when it is a JSON object or list that some style writes back exactly.
     """
     content = result.content
     if not isinstance(content, str) or len(content) > _LONGEST or content[:1] not in ("{", "["):
         return Parsed(content, Style())
+    return _remembered(content) if len(content) <= _SHORT else _parsed(content)
+
+
+def _parsed(text: str) -> Parsed:
     try:
-        value = parse_json(content.encode(), where="answer", unique_keys=True)
+        value = parse_json(text.encode(), where="answer", unique_keys=True)
     except (InvalidJSON, UnicodeEncodeError):
-        return Parsed(content, Style())
-    style = next((style for style in _styles() if style.write(value) == content), None)
-    return Parsed(content, Style()) if style is None else Parsed(value, style)
+        return Parsed(text, Style())
+    style = next((style for style in _styles() if style.write(value) == text), None)
+    return Parsed(text, Style()) if style is None else Parsed(value, style)
+
+
+# The same recordings are read in every run of every test.
+_remembered = functools.lru_cache(maxsize=2048)(_parsed)
 
 
 def _styles() -> list[Style]:

@@ -100,9 +100,8 @@ def fields_of(scope: Scope) -> Iterator[Field]:
                 return
             yield field
             if isinstance(value, dict):
-                following += [
-                    (field._replace(path=(*field.path, key)), item) for key, item in value.items()
-                ]
+                root, path = field
+                following += [(Field(root, (*path, key)), item) for key, item in value.items()]
         level = following
 
 
