@@ -265,7 +265,7 @@ def test_an_empty_store_and_one_without_hits_are_refused(tmp_path: Path) -> None
     assert (error.reason, error.found) == ("too_few_instances", "the store is empty")
     store.add([fine(1)])
     error = rejection(lambda: build_benchmark(parse_query("F01"), store, tmp_path / "b.jsonl"))
-    assert error.found.startswith("0 occurrences in 1 sessions, 0 kept, 0 left of the 10")
+    assert error.found.startswith("0 occurrences in 1 session, 0 kept, 0 left of the 10")
     assert not (tmp_path / "b.jsonl").exists()
 
 

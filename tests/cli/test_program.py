@@ -42,6 +42,8 @@ Options:
   -h, --help  Show this message and exit.
 
 Verbs:
+  behaviors     List behaviours that can be looked for; try one.
+  benchmark     Build benchmarks of a behaviour, run models on them.
   calibrate     Hold a judge against people.
   compact       Merge a store's small files and clear away old ones.
   compare       Say whether a second result set is better or worse.

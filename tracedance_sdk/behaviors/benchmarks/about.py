@@ -138,7 +138,8 @@ def too_few(work: Work, number: int) -> BenchmarkRejected:
     query, store, how, gathered, tally = work
     found = gathered.document()
     hits = sum(counts["hits"] for counts in found["by_behavior"].values())
-    told = [f"{hits} occurrences in {gathered.funnels[0].sessions:,} sessions"]
+    sessions = _count(gathered.funnels[0].sessions, "session")
+    told = [f"{_count(hits, 'occurrence')} in {sessions}"]
     if gathered.joint is not None:
         told.append(f"{gathered.joint} turns with both")
     told.append(f"{len(gathered.places)} kept")
@@ -156,9 +157,13 @@ def _elsewhere(query: Query, store: TraceStore, how: BuildSettings) -> str:
         free = query._replace(constraints=type(query.constraints)())
         n_free = len(gather(free, store, caps=how.caps).places)
         if n_free:
-            return f"would work: the same without limits on traces ({n_free} occurrences)"
+            return f"would work: the same without limits on traces ({_count(n_free, 'occurrence')})"
     others = [item for item in buildable(store, kmin=query.kmin) if item[0] != query.name]
     if not others:
         return ""
     told = ", ".join(f"{name} ({number})" for name, number in others[:_MOST_NAMED])
     return f"the store holds enough of {told}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
