@@ -15,6 +15,7 @@ from tests.store.stored import agent, call, files_of, human, of_session, recorde
 from tracedance_sdk.errors import InvalidOption, StoreError, UnsupportedVersion
 from tracedance_sdk.store import PruneSummary, TraceStore
 from tracedance_sdk.store.manifest import Manifest, encode_manifest
+from tracedance_sdk.trace import Trace
 
 HOUR = timedelta(hours=1)
 
@@ -292,3 +293,13 @@ def test_iteration_sees_the_store_as_it_was_when_it_began(tmp_path: Path) -> Non
     next(reader)
     recorded(tmp_path).add([run("late")])
     assert "late" not in [trace.id for trace in reader]
+
+
+def test_a_trace_that_could_not_be_read_back_is_refused(tmp_path: Path) -> None:
+    said = {"role": "user", "origin": "human", "index": 1}
+    odd = Trace.model_validate({"id": "odd", "turns": [said]})
+    summary = TraceStore.create(tmp_path / "s").add([run("a"), odd, run("b")])
+    assert summary.added == 2
+    assert summary.refused == (
+        "trace 'odd' could not be read back: turn index 1, expected 0 @ $.turns[0]",
+    )

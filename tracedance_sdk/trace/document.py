@@ -31,8 +31,12 @@ def encode_json(trace: Trace) -> bytes:
     """Return a trace as one line of JSON, without a newline.
 
     Raises:
-        InvalidTrace: The trace holds a value that is not JSON.
+        InvalidTrace: The trace holds a value that is not JSON, or its turns or calls are not
+            numbered in order: it could not be read back.
     """
+    if problems := _order_problems(trace):
+        message = f"trace {trace.id!r} could not be read back: {problems[0]}"
+        raise InvalidTrace(message, problems=problems)
     document = encode(trace)
     try:
         data = orjson.dumps(document)
