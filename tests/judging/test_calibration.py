@@ -120,6 +120,25 @@ def test_of_many_labellers_the_pairs_with_most_in_common_are_shown_the_rest_coun
     assert few.n_more == 0
 
 
+def test_each_label_of_many_labellers_has_its_figures_and_intervals_over_items() -> None:
+    draw = random.Random(5)
+    scores = {f"t{n}": draw.choice((0, 1, 4, 5)) for n in range(40)}
+    results = judged_set([rows_of(name, {"a": [score]}) for name, score in scores.items()])
+    said = [
+        label(name, f"w{who}", score if draw.random() < 0.8 else draw.choice((0, 5)))
+        for who in range(150)
+        for name, score in scores.items()
+    ]
+    found = calibrate(rated_items(judged_items(results), said), consensus="each")
+    assert (found.calibration.n_pairs, found.calibration.n_items) == (6_000, 40)
+    for name in ("spearman", "kendall"):
+        measure = found.agreement.measures[name]
+        assert measure.value is not None
+        assert measure.low is not None
+        assert measure.high is not None
+        assert measure.low < measure.value < measure.high
+
+
 def test_pairs_of_labellers_without_a_common_item_are_no_pairs() -> None:
     keys = [ItemKey(f"t{n}", None, None, 0, None) for n in range(4)]
     apart = {f"w{n}": {keys[n]: HumanRating(True)} for n in range(4)}

@@ -10,12 +10,20 @@ from hypothesis import strategies as st
 
 from tracedance_sdk.errors import NotEnoughData
 from tracedance_sdk.judging.coefficients import (
+    RankTable,
     ScoreSums,
     alpha_value,
     kappa_value,
     whole_without,
 )
-from tracedance_sdk.statistics import Confusion, Estimate, confusion, krippendorff_alpha
+from tracedance_sdk.statistics import (
+    Confusion,
+    Estimate,
+    confusion,
+    kendall,
+    krippendorff_alpha,
+    spearman,
+)
 
 PAIRS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=4, max_size=40)
 
@@ -49,6 +57,21 @@ THIRDS = st.integers(0, 15).map(lambda n: round(n / 3, 2))
 @given(st.lists(st.tuples(THIRDS, THIRDS), min_size=3, max_size=30))
 def test_alpha_of_sums_is_that_of_statistics(pairs: list[tuple[float, float]]) -> None:
     same(ScoreSums.of(pairs).alpha, lambda: krippendorff_alpha(pairs, scale="interval"))
+
+
+@given(st.lists(st.tuples(THIRDS, THIRDS), min_size=5, max_size=30), st.data())
+def test_rank_correlations_of_a_table_are_those_of_statistics(
+    pairs: list[tuple[float, float]], data: st.DataObject
+) -> None:
+    cut = data.draw(st.integers(0, len(pairs) - 5))
+    sides = [[pair[side] for pair in pairs[cut:]] for side in (0, 1)]
+    table = RankTable(pairs).less(pairs[:cut])
+    for quick, slow in ((table.spearman, spearman), (table.kendall, kendall)):
+        if any(len(set(side)) == 1 for side in sides):
+            with pytest.raises(NotEnoughData):
+                quick()
+        else:
+            assert quick() == pytest.approx(slow(*sides).value, abs=1e-9)
 
 
 @given(PAIRS, st.data())

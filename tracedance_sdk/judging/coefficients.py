@@ -5,6 +5,8 @@ The values are those of `tracedance_sdk.statistics`, without intervals.
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -110,3 +112,79 @@ class ScoreSums(NamedTuple):
         if spread <= 1e-9:
             raise NotEnoughData(_UNIFORM)
         return 1 - (n - 1) * self.apart / spread
+
+
+class RankTable:
+    """How often two scores go with each other, for their rank correlations.
+
+    Args:
+        pairs: Of scores, each as (one side, the other side).
+
+    Example:
+        >>> table = RankTable([(1, 1), (2, 3), (3, 2), (4, 5), (5, 4)])
+        >>> round(table.spearman(), 2), round(table.kendall(), 2)
+        (0.8, 0.6)
+    """
+
+    def __init__(self, pairs: Iterable[tuple[float, float]]) -> None:
+        self._counts = Counter(pairs)
+
+    @property
+    def n_cells(self) -> int:
+        """How many different pairs there are; correlations take time in the square of it."""
+        return len(self._counts)
+
+    def less(self, pairs: Iterable[tuple[float, float]]) -> RankTable:
+        """Return the table without some of its pairs."""
+        made = RankTable(())
+        made._counts = self._counts.copy()
+        made._counts.subtract(pairs)
+        return made
+
+    def spearman(self) -> float:
+        """Return the correlation of the ranks, ties at their mean rank.
+
+        Raises:
+            NotEnoughData: All scores of a side are the same.
+        """
+        cells = [(a, b, count) for (a, b), count in self._counts.items() if count]
+        n = sum(count for *_, count in cells)
+        middle = (n + 1) / 2
+        ranks = [_mean_ranks((cell[side], cell[2]) for cell in cells) for side in (0, 1)]
+        apart = [(ranks[0][a] - middle, ranks[1][b] - middle, count) for a, b, count in cells]
+        spread = [math.fsum(count * x**2 for x, _, count in apart),
+                  math.fsum(count * y**2 for _, y, count in apart)]  # fmt: skip
+        return _share(math.fsum(count * x * y for x, y, count in apart), *spread)
+
+    def kendall(self) -> float:
+        """Return tau-b: concordant less discordant pairs of items, ties allowed for.
+
+        Raises:
+            NotEnoughData: All scores of a side are the same.
+        """
+        cells = [(a, b, count) for (a, b), count in self._counts.items() if count]
+        together = apart = apart_too = 0
+        for at, (a, b, count) in enumerate(cells):
+            for other, other_too, n in cells[:at]:
+                x, y = (a > other) - (a < other), (b > other_too) - (b < other_too)
+                together += count * n * x * y
+                apart += count * n * (x != 0)
+                apart_too += count * n * (y != 0)
+        return _share(together, apart, apart_too)
+
+
+def _mean_ranks(scores: Iterable[tuple[float, int]]) -> dict[float, float]:
+    counts: Counter[float] = Counter()
+    for score, count in scores:
+        counts[score] += count
+    ranks, before = {}, 0
+    for score in sorted(counts):
+        ranks[score] = before + (counts[score] + 1) / 2
+        before += counts[score]
+    return ranks
+
+
+def _share(together: float, first: float, second: float) -> float:
+    if not first or not second:
+        raise NotEnoughData(_UNIFORM)
+    return min(1.0, max(-1.0, together / math.sqrt(first * second)))

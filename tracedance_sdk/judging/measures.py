@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tracedance_sdk.errors import NotEnoughData
 from tracedance_sdk.judging.coefficients import (
+    RankTable,
     ScoreSums,
     alpha_value,
     kappa_value,
@@ -106,6 +107,9 @@ SHARES: Final = frozenset({"agreement", "precision", "recall", "specificity"})
 """The measures that are shares of items."""
 
 _BINS: Final = 5
+_MOST_PAIRED: Final = 5_000
+_MOST_CELLS: Final = 300
+"""Different pairs of scores up to which a table of them is faster than the scores themselves."""
 
 
 def measured(compute: Callable[[], Estimate | Correlation | Difference], *, n: int) -> Measure:
@@ -206,19 +210,44 @@ def _score_measures(scored: Sequence[tuple[float, float, Hashable]]) -> dict[str
     clusters = [item[2] for item in scored]
     n = len(scored)
 
-    def correlation(of: Callable[[list[float], list[float]], Correlation]) -> Measure:
-        def kept(places: Sequence[int]) -> Estimate:
-            found = of([judge[at] for at in places], [human[at] for at in places])
-            return Estimate(found.value, found.interval, found.n)
-
-        return measured(lambda: clustered_coefficient(kept, clusters), n=n)
-
     return {
-        "spearman": correlation(spearman),
-        "kendall": correlation(kendall),
+        "spearman": _correlation(judge, human, clusters, spearman),
+        "kendall": _correlation(judge, human, clusters, kendall),
         "alpha_scores": measured(lambda: _alpha_of_scores(judge, human, clusters), n=n),
         "leniency": measured(lambda: paired_difference(human, judge, clusters=clusters), n=n),
     }
+
+
+def _correlation(
+    judge: list[float],
+    human: list[float],
+    clusters: list[Hashable],
+    of: Callable[[list[float], list[float]], Correlation],
+) -> Measure:
+    pairs = list(zip(judge, human, strict=True))
+    n, table = len(pairs), RankTable(pairs)
+    value = RankTable.spearman if of is spearman else RankTable.kendall
+
+    def kept(places: Sequence[int]) -> Estimate:
+        if n > _MOST_PAIRED and len(places) == n:
+            # The interval is then that over clusters; one over pairs takes time in their square.
+            whole = value(table)
+            return Estimate(whole, Interval(whole, whole), n)
+        found = of([judge[at] for at in places], [human[at] for at in places])
+        return Estimate(found.value, found.interval, found.n)
+
+    def without(places: AbstractSet[int]) -> float:
+        return value(table.less(pairs[at] for at in places))
+
+    if n > _MOST_PAIRED and len(set(clusters)) == n:
+        try:
+            return Measure(value=value(table), n=n, why=f"over {_MOST_PAIRED:,} pairs: no interval")
+        except NotEnoughData as error:
+            return Measure(n=n, why=str(error))
+    is_coarse = table.n_cells <= _MOST_CELLS
+    return measured(
+        lambda: clustered_coefficient(kept, clusters, without=without if is_coarse else None), n=n
+    )
 
 
 def _alpha_of_scores(judge: list[float], human: list[float], clusters: list[Hashable]) -> Estimate:
