@@ -63,6 +63,7 @@ Verbs:
   recover       Write the traces of a journal, torn or not.
   replay        Run an agent through tests made of recordings.
   rm            Take traces out of a store.
+  scan          Find out where a behaviour occurs.
   show          Show traces turn by turn, results item by item.
   sql           Ask a store in SQL.
   verify        Check that a journal is as it was written.
