@@ -11,6 +11,7 @@ from tracedance_sdk.behaviors.run import Run, SeenCall
 from tracedance_sdk.behaviors.signs.reactions import Reaction, failed_call, reaction_to
 from tracedance_sdk.behaviors.signs.retries import is_same_work
 
+_NAME: Final = re2.compile(r"[\w.:/@-]{1,128}")
 _EDGE: Final = 4_000
 _PASSES: Final = re2.compile(
     r"(?i)rate.?limit|too many requests|\b(?:429|502|503|504)\b|timed? ?-?out|temporar(?:y|ily)|"
@@ -61,8 +62,10 @@ def judge(answered: Answered) -> Judged:
 
 
 def _is_equal(call: SeenCall, other: SeenCall) -> bool:
+    """Whether two calls are equal; where names were blotted out, nobody knows."""
     key = call.signs["call_key"]
-    return key is not None and key == other.signs["call_key"]
+    is_named = _NAME.fullmatch(call.name) is not None
+    return key is not None and is_named and key == other.signs["call_key"]
 
 
 def _repeats(reaction: Reaction, most: int) -> int:

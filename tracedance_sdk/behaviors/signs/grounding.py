@@ -33,6 +33,7 @@ _COMMON: Final = frozenset(
 )  # fmt: skip
 _NUMBER: Final = re2.compile(r"\d[\d,]*(?:\.\d+)?")
 _PLAIN: Final = re2.compile(r"\d{1,12}(?:\.\d{1,6})?")
+_YEAR: Final = re2.compile(r"(?:1[5-9]|20)\d\d")
 _MOST_NUMBERS: Final = 60
 _MOST_TIMES: Final = 12
 _DAY: Final = re2.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[t ]\d\d:\d\d)?")
@@ -118,7 +119,7 @@ class Shown:
 
         Looked at are numbers of the same text.
         """
-        wanted = _number(value)
+        wanted = None if _YEAR.fullmatch(value) else _number(value)
         if wanted is None:
             return False
         said = _NUMBER.findall(text[:_EDGE])[:_MOST_NUMBERS]
