@@ -329,6 +329,15 @@ PLANTED: tuple[Planted, ...] = (
         turn=1,
     ),
     planted(
+        "A13 the same server again at once",
+        human("Does the start page look right?"),
+        agent("", bash("timeout 5 ls", "index.html")),
+        agent("", shell("make -j8 image", "EXECUTION TIMED OUT", code=1)),
+        agent("", shell("make -j8 image", "EXECUTION TIMED OUT", code=1)),
+        turn=3,
+        also="F09",
+    ),
+    planted(
         "A13 twin in the background",
         human("Does the start page look right?"),
         agent("", bash("npm run dev > dev.log 2>&1 &", "[1] 4711")),
