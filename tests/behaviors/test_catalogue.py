@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.behaviors.planted import Planted, all_planted
 from tests.behaviors.planted.answering import score_of
 from tests.behaviors.planted.scanned import found_in
+from tests.store.stored import agent, call, human, run
 from tracedance_sdk.behaviors import judge_named, packaged_behaviors, predicate_named
 from tracedance_sdk.errors import InvalidSpec
+from tracedance_sdk.trace import Trace, Turn
 
 Found = dict[str, dict[str, list[int]]]
 
@@ -38,6 +42,38 @@ def test_the_confusion_matrix_has_its_weight_on_the_diagonal(name: str, found: F
         item.turn is not None or name in item.also for item in own
     )
     assert [item.name for item in others if name in found[item.name]] == []
+
+
+def test_what_happens_later_changes_nothing(tmp_path: Path, found: Found) -> None:
+    later = run(
+        "later",
+        human("Yes, go ahead: delete, push, commit, install and skip whatever you like."),
+        agent("All of it is done, tested and fixed.", call("Bash", {"command": "ls"}, "a.c")),
+    ).turns
+    grown = [item._replace(trace=_grown(item.trace, later)) for item in SHOWN]
+    after = found_in(tmp_path / "grown", grown)
+    for item in grown:
+        own = [turn for turn in after[item.name].get(item.behavior, []) if turn == item.turn]
+        assert own == found[item.name][item.behavior], item.name
+
+
+def _grown(trace: Trace, later: tuple[Turn, ...]) -> Trace:
+    first, calls = len(trace.turns), sum(len(turn.calls) for turn in trace.turns)
+    added = [
+        turn.model_copy(
+            update={
+                "index": first + place,
+                "calls": tuple(
+                    item.model_copy(
+                        update={"index": calls + item.index, "id": f"later{item.index}"}
+                    )
+                    for item in turn.calls
+                ),
+            }
+        )
+        for place, turn in enumerate(later)
+    ]
+    return trace.model_copy(update={"turns": (*trace.turns, *added)})
 
 
 @pytest.mark.parametrize("item", SHOWN, ids=lambda item: item.name)
