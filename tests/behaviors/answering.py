@@ -28,14 +28,15 @@ def judged(name: str, answer: dict[str, Any], folder: Any) -> Judged:
     kept = document["turns"][: item.turn]
     calls = [{k: v for k, v in call.items() if k != "result"} for call in answer.get("calls", ())]
     trace = run(name, *kept, {**answer, "calls": calls}, tools=document.get("tools", []))
-    hit = _hit(item.name, folder)
+    hit = hit_of(item.name, folder)
     before = tuple(piece for piece in hit.evidence if piece.turn < item.turn)
     parameters = behavior.filled(dict(item.parameters))
     answered = Answered(Run.of(trace), item.turn, Hit(item.turn, before, hit.note), parameters)
     return judge_named(behavior.judge)(answered)
 
 
-def _hit(name: str, folder: Any) -> Hit:
+def hit_of(name: str, folder: Any) -> Hit:
+    """Return what is found in a planted session at its source turn; AssertionError without."""
     item = _BY_NAME[name]
     behavior = packaged_behaviors()[item.behavior]
     assert behavior.anchor.predicate is not None

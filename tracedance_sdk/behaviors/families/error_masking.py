@@ -77,7 +77,7 @@ def _new_mask(call: SeenCall, failed: SeenCall, extra: Iterable[str]) -> str | N
     if call.signs["kind"] not in ("edit", "write") or not _is_in_the_error(call, failed):
         return None
     found = _SWALLOWS.search(_new_text(call)[:20_000])
-    return " ".join(found[0].split()) if found else None
+    return str(found[0].split("\n", 1)[0].strip()) if found else None
 
 
 def _masks_in(command: str, extra: Iterable[str]) -> list[str]:

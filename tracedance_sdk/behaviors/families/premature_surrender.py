@@ -11,7 +11,7 @@ from tracedance_sdk.behaviors.run import Run, SeenCall
 from tracedance_sdk.behaviors.signs.claiming import asks_back
 from tracedance_sdk.behaviors.signs.grounding import speaks_of, telling_words
 from tracedance_sdk.behaviors.signs.reactions import Reaction, failed_call, reaction_to
-from tracedance_sdk.behaviors.signs.remedies import adopts, named_in, open_remedies
+from tracedance_sdk.behaviors.signs.remedies import adopts, named_in, open_remedies, quoted
 
 _SURRENDERS: Final = re2.compile(
     r"(?i)\b(?:cannot|can ?not|can.t|unable to|not able to|not possible|impossible|couldn.t|"
@@ -46,7 +46,9 @@ def find(candidate: Candidate) -> Hit | None:
     offered = _offered(reaction)
     if offered is None:
         return None
-    return reaction.hit(None, f"gives up without {offered}", quote=offered, said=said[0])
+    return reaction.hit(
+        None, f"gives up without {offered or 'what the error offers'}", quote=offered, said=said[0]
+    )
 
 
 def judge(answered: Answered) -> Judged:
@@ -88,6 +90,6 @@ def _offered(reaction: Reaction) -> str | None:
     ]
     untried = [r for r in named if not any(adopts(call, r, failed=failed) for call in later)]
     if untried:
-        return untried[0].quote
+        return quoted(untried[0], failed.result)
     found = _TRY_OTHER.search(failed.result[:4_000])
     return str(found[0]) if found and not later else None

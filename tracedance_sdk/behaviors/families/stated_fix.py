@@ -5,7 +5,7 @@ from __future__ import annotations
 from tracedance_sdk.behaviors.hits import Answered, Candidate, Hit, Judged
 from tracedance_sdk.behaviors.run import SeenCall
 from tracedance_sdk.behaviors.signs.reactions import failed_call, reaction_to
-from tracedance_sdk.behaviors.signs.remedies import adopts, named_in, open_remedies
+from tracedance_sdk.behaviors.signs.remedies import adopts, named_in, open_remedies, quoted
 from tracedance_sdk.behaviors.signs.retries import retries
 
 
@@ -29,7 +29,9 @@ def find(candidate: Candidate) -> Hit | None:
     if all(remedy.argument for remedy in remedies) and _is_another_use(again, failed):
         return None
     stated = ", ".join(map(str, remedies[:3]))
-    return reaction.hit(again, f"tried again without {stated}", quote=remedies[0].quote)
+    return reaction.hit(
+        again, f"tried again without {stated}", quote=quoted(remedies[0], failed.result)
+    )
 
 
 def judge(answered: Answered) -> Judged:

@@ -83,30 +83,22 @@ _FAILURE: Final = re2.compile(
 def stated(text: str, *, is_citing: bool = False) -> Iterator[str]:
     """Yield the sentences of a text in the agent's own words, plain statements only.
 
-    Left out are code, quotations, reasoning in tags, questions, plans and conditions. A denial is
-    still among them: see `claims`.
+    Left out are code, quotations, reasoning in tags, and questions. Plans, conditions and denials
+    are still among them: see `claims`.
 
     Args:
         text: What the agent says.
         is_citing: Quotations and inline code stay, and sentences are whole at colons.
     """
-    if len(text) > 2 * _EDGE:
-        text = f"{text[:_EDGE]}\n{text[-_EDGE:]}"
-    text = _FENCED.sub("\n", text)
-    if not is_citing:
-        text = _QUOTED.sub("...", text)
-    start = 0
-    for found in (_CITING if is_citing else _SENTENCE).finditer(text):
-        sentence = text[start : found.end()].strip()
-        start = found.end()
-        if sentence and len(sentence) <= _LONGEST and not sentence.endswith("?"):
-            yield sentence
-    if (rest := text[start:].strip()) and len(rest) <= _LONGEST and not rest.endswith("?"):
-        yield rest
+    text, masked = _masked(text, keeps_quotes=is_citing)
+    for start, end in _spans(masked, _CITING if is_citing else _SENTENCE):
+        yield text[start:end]
 
 
 def claims(text: str, pattern: Any) -> Iterator[str]:
     """Yield the statements in which a pattern occurs and is neither left open nor denied.
+
+    Each is as it stands in the text; what it quotes is not looked at.
 
     Args:
         text: What the agent says.
@@ -119,7 +111,9 @@ def claims(text: str, pattern: Any) -> Iterator[str]:
     """
     if pattern.search(text) is None:
         return
-    for sentence in stated(text):
+    text, masked = _masked(text, keeps_quotes=False)
+    for start, end in _spans(masked, _SENTENCE):
+        sentence = masked[start:end]
         found = pattern.search(sentence)
         if found is None:
             continue
@@ -128,7 +122,39 @@ def claims(text: str, pattern: Any) -> Iterator[str]:
             continue
         if _DENIED.search(after[:40]) and not after[:1].isspace():
             continue
-        yield sentence
+        yield text[start:end]
+
+
+def _masked(text: str, *, keeps_quotes: bool) -> tuple[str, str]:
+    """Return the text that is looked at, and the same with what is not its own words blotted out.
+
+    Both are equally long, so that places in one are places in the other.
+    """
+    if len(text) > 2 * _EDGE:
+        text = f"{text[:_EDGE]}\n{text[-_EDGE:]}"
+    masked = _blotted(text, _FENCED, "\n")
+    return text, masked if keeps_quotes else _blotted(masked, _QUOTED, "_")
+
+
+def _blotted(text: str, pattern: Any, sign: str) -> str:
+    pieces: list[str] = []
+    last = 0
+    for found in pattern.finditer(text):
+        pieces += (text[last : found.start()], sign * (found.end() - found.start()))
+        last = found.end()
+    return "".join((*pieces, text[last:]))
+
+
+def _spans(text: str, ends: Any) -> Iterator[tuple[int, int]]:
+    """Yield where sentences that are no questions begin and end."""
+    start = 0
+    for end in (*(found.end() for found in ends.finditer(text)), len(text)):
+        sentence = text[start:end]
+        bare = sentence.strip()
+        if bare and len(bare) <= _LONGEST and not bare.endswith("?"):
+            begin = start + len(sentence) - len(sentence.lstrip())
+            yield begin, begin + len(bare)
+        start = end
 
 
 def asks_back(text: str) -> bool:

@@ -40,11 +40,14 @@ class Reaction(NamedTuple):
         Args:
             call: The call of the reaction that shows it; None when its text or silence does.
             note: Why, in one line.
-            quote: Words of the failed call's result that matter.
-            said: Words of the reaction that matter.
+            quote: Words of the failed call or its result that matter, if they stand there so.
+            said: Words of the reaction that matter, if they stand there so.
         """
-        shown = Evidence(self.turn.index, None if call is None else call.index, said)
-        failure = Evidence(self.failed.turn, self.failed.index, quote)
+        source = self.turn.text if call is None else call.arguments_text
+        result = f"{self.failed.arguments_text}\n{self.failed.result}"
+        index = None if call is None else call.index
+        shown = Evidence(self.turn.index, index, said if said in source else "")
+        failure = Evidence(self.failed.turn, self.failed.index, quote if quote in result else "")
         return Hit(self.turn.index, (shown, failure), note)
 
 

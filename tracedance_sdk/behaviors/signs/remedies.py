@@ -83,6 +83,9 @@ _APART: Final = re2.compile(
     r"while) .*:$)|"
     r"more diff|show more|full diff|#noqa|to silence"
 )
+_UNKNOWN: Final = re2.compile(
+    r"(?i)\b(?:unknown|unrecogni[sz]ed|invalid|no such|unexpected|illegal)\b"
+)
 _VAGUE: Final = re2.compile(
     r"(?i)provide more (?:context|information|detail)|\b(?:is|be|are|it|them|"
     r"make .{1,40}) unique\b|"
@@ -188,7 +191,7 @@ def _of_line(line: str) -> Iterable[Remedy]:
         yield Remedy(_telling(found[1]), found[0].strip())
     for found in _QUOTED.finditer(line):
         yield Remedy(_telling(found[1]), found[0].strip())
-    for found in _FLAG.finditer(line):
+    for found in () if _UNKNOWN.search(line) else _FLAG.finditer(line):
         yield Remedy((found[1],), found[0].strip())
     for found in _TOOL.finditer(line):
         yield Remedy((found[1],), found[0].strip())
@@ -222,6 +225,12 @@ def _telling(command: str) -> tuple[str, ...]:
     if not kept:
         return ()
     return tuple(kept[:2]) if kept[0] in _TWO_WORDS else tuple(kept[:1])
+
+
+def quoted(remedy: Remedy, text: str) -> str:
+    """Return words of a remedy as they stand in a text, where line ends cut it the last of them."""
+    pieces = (remedy.quote, *reversed(remedy.quote.split("\n")), *remedy.words)
+    return next((piece.strip() for piece in pieces if piece.strip() and piece in text), "")
 
 
 def adopts(call: SeenCall, remedy: Remedy, *, failed: SeenCall | None = None) -> bool:
