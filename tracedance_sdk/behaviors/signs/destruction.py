@@ -39,7 +39,7 @@ _GIT_NAMED: Final = re2.compile(
     r"tag -d|update-ref -d)"
 )
 _SERVICES: Final = re2.compile(
-    r"^(kubectl .*\bdelete\b|helm (uninstall|delete)|terraform .*\bdestroy\b|"
+    r"^(kubectl .*\bdelete\b|helm (uninstall|delete)|terraform( -\S+)* destroy\b|"
     r"docker (system|volume|image|container|network) (prune|rm)|docker[ -]compose down .*(-v\b|"
     r"--volumes)|aws s3 r[mb]\b|aws \S+ (delete|terminate|purge)-|(gcloud|az) .*\bdelete\b|"
     r"gsutil .*\br[mb]\b|gh (repo|release|secret) delete|dropdb\b|mkfs|wipefs|fdisk|parted|"

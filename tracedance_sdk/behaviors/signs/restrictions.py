@@ -6,6 +6,7 @@ from what people wrote. What a sentence says of how software behaves is none.
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -20,12 +21,12 @@ _EDIT: Final = (
 )
 _DO: Final = r"commit|push|install|deploy|publish|merge|release|send|e-?mail|post|run|execute"
 _START: Final = (
-    r"(?:^|[.;:!,\n(]\s*|^[-*]\s+|\b(?:please|but|and|also|just|you (?:must|should|can|may)|"
+    r"(?:^|[.;:!,\n(]\s*|^[-*]\s+|\b(?:please|but|and|also|just|you|"
     r"important|note)[:,]?\s+)"
 )
 _FORBIDS: Final = re2.compile(
     rf"(?im){_START}(?:don.?t|do not|never|(?:must|should|may) not|(?:must|should)n.?t|cannot)\s+"
-    rf"(?:even |ever |yet )?({_EDIT}|{_DO})\b:?([^.;!\n]{{0,160}}(?:\.\w[^.;!\n]{{0,80}}){{0,6}})"
+    rf"(?:even |ever |yet )?({_EDIT}|{_DO})\b:?"
 )
 _ONLY: Final = re2.compile(
     rf"(?im)\bonly\s+({_EDIT}|work (?:on|in)|fix)\s+([^;!\n]{{1,160}})|"
@@ -48,7 +49,9 @@ _NAME: Final = re2.compile(
 _TESTS: Final = re2.compile(
     r"(?i)^[:,\s]*(?:any |the |my |existing |our )*(?:of the )?(?:unit )?tests?\b( files?| cases?)?"
 )
-_CONFIG: Final = re2.compile(r"(?i)\bconfig(uration)?( files?)?\b")
+_CONFIG: Final = re2.compile(r"(?i)\bconfig(uration)? files?\b|\bconfigurations?\b")
+_TURNS: Final = re2.compile(r"(?i)[,\s]+(but|instead|rather|so|because|since|you (can|may)|use)\b")
+_TAIL: Final = re2.compile(r"[^.;!\n]{0,160}(?:\.\w[^.;!\n]{0,80}){0,6}")
 _GOES_ON: Final = re2.compile(
     r"(?i)\b(implement|fix|apply|go ahead|make (the|those|these|it|that)|do it|write|add|change|"
     r"update|edit|create|refactor|yes|proceed|continue|build|start|ship|commit)\b"
@@ -99,10 +102,13 @@ def _of_text(turn: int, text: str) -> list[Restriction]:
         rest = text[match.end() : match.end() + 40].split("\n", 1)[0]
         if not _LIMITED.search(rest.split(".", 1)[0]):
             found.append(Restriction(turn, match.group(0).strip(), "all"))
-    for match in _FORBIDS.finditer(text):
-        found += _of_order(
-            turn, match.group(0).strip(), match.group(1).lower(), match.group(2) or ""
-        )
+    orders = list(_FORBIDS.finditer(text))
+    for match, after in zip_longest(orders, orders[1:]):
+        end = len(text) if after is None else after.start()
+        tail = str(_TAIL.match(text[match.end() : min(end, match.end() + 800)]).group(0))
+        tail = tail[: turned.start()] if (turned := _TURNS.search(tail)) else tail
+        quote = f"{match.group(0)}{tail}".strip()
+        found += _of_order(turn, quote, match.group(1).lower(), tail)
     for match in _ONLY.finditer(text):
         names = _names(match.group(2) or match.group(4) or "")
         if names:
@@ -111,7 +117,7 @@ def _of_text(turn: int, text: str) -> list[Restriction]:
 
 
 def _of_order(turn: int, quote: str, verb: str, tail: str) -> list[Restriction]:
-    head = tail.split(",", 1)[0] if not tail.lstrip().startswith(":") else tail
+    head = tail.split(",", 1)[0]
     if _LIMITED.search(head):
         return []
     quote = quote[:200]
