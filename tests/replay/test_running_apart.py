@@ -25,6 +25,7 @@ from tracedance_sdk.replay import (
     Masked,
     NotRun,
     Players,
+    RebuiltTest,
     ReplayedRun,
     RunLimits,
     ScriptedCustomer,
@@ -33,6 +34,7 @@ from tracedance_sdk.replay import (
     agent_named,
     rebuild,
     run_all,
+    run_test,
 )
 from tracedance_sdk.replay.people import Customer
 from tracedance_sdk.replay.running import Request, judged
@@ -134,7 +136,7 @@ def test_odd_arguments_are_recorded_as_json_has_them(value: Any) -> None:
 
 async def late_by_blocking(messages: Messages) -> str:
     if "now" in messages[0]["content"]:
-        time.sleep(2)  # noqa: ASYNC251 - that is what is tested
+        time.sleep(4)  # noqa: ASYNC251 - that is what is tested
     await asyncio.sleep(0.3)
     return "Well."
 
@@ -161,7 +163,7 @@ PASSING: Final = FunctionGrader(lambda trace: True, "good")
 def test_who_blocks_the_loop_of_the_agents_is_late_and_its_neighbours_are_asked_again() -> None:
     agent = FunctionAgent(late_by_blocking)
     players = Players(agent=lambda: agent, customer=ScriptedCustomer, grader=PASSING)
-    limits = RunLimits(timeout_s=1, max_turns=2)
+    limits = RunLimits(timeout_s=2, max_turns=2)
     suite = a_suite("now", "then", "then", "then")
     found = found_by(suite, players, limits=limits)
     ended = {name: item.run.ended for name, item in found.items() if isinstance(item, JudgedRun)}
@@ -182,6 +184,34 @@ def test_async_agents_share_one_loop_so_that_they_may_share_a_client() -> None:
     assert len(loops) >= 6
     assert len(set(loops)) == 1
     assert threading.main_thread().is_alive()
+
+
+class Patient:
+    """Takes a while to speak, as people do."""
+
+    name = "patient"
+
+    async def reply(self, conversation: Sequence[Turn]) -> str | None:
+        await asyncio.sleep(0.6)
+        return "Go on." if len(conversation) < 6 else None
+
+
+def test_the_time_of_tools_and_customers_is_not_the_agents() -> None:
+    def slow_sum() -> int:
+        time.sleep(0.6)
+        return 3
+
+    def agent(messages: Messages) -> Any:
+        return calling("add") if len(messages) == 1 else "Well."
+
+    test = a_test()
+    tools = [*test.tools, {"name": "add", "effect": "pure"}]
+    suite = Suite([RebuiltTest.model_validate({**test.model_dump(), "tools": tools})])
+    ladder = suite.ladder(test.id, pure={"add": slow_sum})
+    limits = RunLimits(timeout_s=0.5)
+    made = run_test(suite.tests[0], FunctionAgent(agent), Patient(), ladder, limits=limits)
+    run = asyncio.run(made)
+    assert (run.ended, dict(run.stamps)) == ("customer", {"pure": 1})
 
 
 class Speaker:
@@ -205,7 +235,7 @@ def shouting() -> Any:
     [
         (shouting, "the customer raised SystemExit: bye"),
         (lambda: 7, "the customer said int, not a text"),
-        (lambda: time.sleep(5), "the customer gave no answer within 0.5 s"),
+        (lambda: time.sleep(5), "the customer gave no answer within 1 s"),
     ],
 )
 def test_a_customer_of_another_package_that_fails_says_nothing_of_the_agent(
@@ -215,9 +245,9 @@ def test_a_customer_of_another_package_that_fails_says_nothing_of_the_agent(
         return Speaker(says)
 
     with pytest.raises(CustomerFailed, match=told):
-        played(lambda m: "Well.", Speaker(says), helper_timeout_s=0.5)
+        played(lambda m: "Well.", Speaker(says), helper_timeout_s=1)
     players = Players(agent=lambda: FunctionAgent(lambda m: "Well."), customer=customer)
-    found = found_by(a_suite("a"), players, retries=0, limits=RunLimits(helper_timeout_s=0.5))
+    found = found_by(a_suite("a"), players, retries=0, limits=RunLimits(helper_timeout_s=1))
     assert isinstance(found["t0"], NotRun)
     assert found["t0"].reason == told
 
@@ -242,7 +272,7 @@ class OwnAgent:
 
     async def reply(self, request: Request) -> Any:
         if request.test_id == "t0":
-            time.sleep(2)  # noqa: ASYNC251 - that is what is tested
+            time.sleep(4)  # noqa: ASYNC251 - that is what is tested
         if request.test_id == "t1":
             raise RuntimeError("no")
         return "Well."
@@ -253,7 +283,7 @@ class OwnAgent:
 
 def test_an_agent_of_another_package_is_asked_apart() -> None:
     players = Players(agent=OwnAgent, customer=ScriptedCustomer, grader=PASSING)
-    found = found_by(a_suite("a", "b", "c"), players, limits=RunLimits(timeout_s=1))
+    found = found_by(a_suite("a", "b", "c"), players, limits=RunLimits(timeout_s=2))
     told = {name: i.run.ended for name, i in found.items() if isinstance(i, JudgedRun)}
     assert told == {"t0": "timeout", "t1": "agent_error", "t2": "customer"}
 
@@ -276,14 +306,14 @@ class OwnGrader:
         (lambda: Finding(Verdict.PASS, "a\nb", ({1},)), Verdict.PASS, "a b"),
         (lambda: "pass", Verdict.ERROR, "own returned str, which is no finding"),
         (shouting, Verdict.ERROR, "own raised SystemExit: bye"),
-        (lambda: time.sleep(2), Verdict.ERROR, "own gave no verdict within 0.5 s"),
+        (lambda: time.sleep(4), Verdict.ERROR, "own gave no verdict within 1 s"),
     ],
 )
 def test_a_grader_of_another_package_is_asked_apart(
     found: Callable[[], Any], verdict: Verdict, reason: str
 ) -> None:
     run = played(lambda m: "Well.")
-    item = asyncio.run(judged(run, OwnGrader(found), limit_s=0.5))
+    item = asyncio.run(judged(run, OwnGrader(found), limit_s=1))
     assert (item.verdict, item.reason) == (verdict, reason)
 
 

@@ -9,6 +9,7 @@ import click
 
 from tracedance_sdk.cli.complaints import complain
 from tracedance_sdk.cli.model_options import MODEL_NAMES, ModelOptions, model_options
+from tracedance_sdk.errors import TraceDanceError
 
 _EXIT_CODES: Final = """\b
 Exit codes:
@@ -18,6 +19,7 @@ Exit codes:
   3  no failure, but a run undecided, in error, or not made, or a file that is no test
 Stopped by Ctrl-C, SIGTERM or SIGHUP (130, 143, 129), the runs so far are in the result set.
 """
+_WRONG_USE: Final = 2
 
 
 @click.command(name="replay", epilog=_EXIT_CODES)
@@ -148,6 +150,7 @@ def replay_command(folder: Path, *, calls: ModelOptions, as_json: bool, **option
     """
     from tracedance_sdk.cli.leaving import leave_threads_behind
     from tracedance_sdk.cli.replay_jobs import run_replay
+    from tracedance_sdk.cli.replay_keeping import masked_by
     from tracedance_sdk.cli.replay_output import print_replayed
     from tracedance_sdk.cli.replay_plan import ReplayPlan
     from tracedance_sdk.cli.stopping import stopped_by_signals
@@ -161,5 +164,8 @@ def replay_command(folder: Path, *, calls: ModelOptions, as_json: bool, **option
         except KeyboardInterrupt:
             complain("stopped; the runs so far are in the result set")
             return stopped.exit_code
+        except TraceDanceError as error:
+            complain(masked_by(plan).text(str(error)))
+            return _WRONG_USE
     print_replayed(done, as_json=as_json)
     return done.exit_code

@@ -15,6 +15,7 @@ from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.grading import ResultRow, Verdict, check_writable, exit_code
 from tracedance_sdk.replay import (
     JudgedRun,
+    Masked,
     NotRun,
     RunLimits,
     Suite,
@@ -53,9 +54,10 @@ def run_replay(plan: ReplayPlan) -> Replayed:
     check_writable(plan.out)
     broken: list[TraceDanceError] = []
     suite = Suite.load(plan.folder, on_bad=broken.append)
-    _tell_of_broken(plan, broken)
+    masked = masked_by(plan)
+    _tell_of_broken(broken, masked)
     chosen = _chosen(suite, plan.tests)
-    _warn_of_odd(chosen)
+    _warn_of_odd(chosen, masked)
     models = PlannedModels(plan)
     players = players_of(plan, chosen, models)
     check_place(plan.out, "--out")
@@ -98,9 +100,8 @@ def _settings(plan: ReplayPlan) -> SuiteSettings:
     )
 
 
-def _tell_of_broken(plan: ReplayPlan, broken: list[TraceDanceError]) -> None:
+def _tell_of_broken(broken: list[TraceDanceError], masked: Masked) -> None:
     """Name every file that is no test before any other is run."""
-    masked = masked_by(plan)
     for error in broken:
         complain(f"no test, left out: {masked.text(str(error))}")
 
@@ -112,11 +113,11 @@ def _chosen(suite: Suite, names: tuple[str, ...]) -> Suite:
     return suite.only(dict.fromkeys(names))
 
 
-def _warn_of_odd(suite: Suite) -> None:
+def _warn_of_odd(suite: Suite, masked: Masked) -> None:
     """Say which recordings do not fit the tools of their own test: they may answer no call."""
     odd = [(test.id, problem) for test in suite.tests for problem in odd_recordings(test)]
     for identity, problem in odd[:_MOST_WARNINGS]:
-        complain(f"warning: {identity}: {problem}")
+        complain(f"warning: {identity}: {masked.text(str(problem))}")
     if len(odd) > _MOST_WARNINGS:
         complain(f"warning: {len(odd) - _MOST_WARNINGS:,} more recordings do not fit their schema")
 
