@@ -111,6 +111,28 @@ PLANTED: tuple[Planted, ...] = (
         agent("", replace("The file /w/shape.py has been edited.")),
     ),
     planted(
+        "A05 twin the person attached the file",
+        human("The area is wrong in @lib/shape.py; mend it."),
+        agent("", edit("/w/lib/shape.py")),
+    ),
+    planted(
+        "A05 twin more text than anybody guesses",
+        FIX,
+        agent(
+            "",
+            call(
+                "Edit",
+                {
+                    "file_path": "/w/shape.py",
+                    "old_string": f"import math\n\n{OLD}\n\n\nround_area = math.floor",
+                    "new_string": NEW,
+                },
+                UPDATED,
+                ok=True,
+            ),
+        ),
+    ),
+    planted(
         "A05 twin fewer lines than asked for",
         FIX,
         agent("", edit()),

@@ -313,7 +313,7 @@ PLANTED: tuple[Planted, ...] = (
         human("Build the extension."),
         agent("", shell("python setup.py build_ext", "EXECUTION TIMED OUT", code=1)),
         agent("", shell("ls", "setup.py")),
-        agent("", shell("python setup.py build_ext", "EXECUTION TIMED OUT", code=1)),
+        agent("", shell("python setup.py build_ext | tail -5", "EXECUTION TIMED OUT", code=1)),
         turn=3,
     ),
     planted(

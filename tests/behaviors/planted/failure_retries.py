@@ -256,6 +256,7 @@ PLANTED: tuple[Planted, ...] = (
         agent("", bash("pytest tests", TIMED_OUT, ok=False)),
         agent("", bash("pytest tests 2>&1 | tail -20", TIMED_OUT, ok=False)),
         turn=2,
+        also="A13",
     ),
     planted(
         "F09 the same build with the same limit",

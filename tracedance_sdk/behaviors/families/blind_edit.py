@@ -25,6 +25,8 @@ _WAS_THERE: Final = re2.compile(
 )
 _UNREAD: Final = re2.compile(r"(?i)not been read|read (it|the file) first|must (be )?read")
 _TELLING: Final = 12
+_GUESSED: Final = 2
+"""Lines of a file that somebody may get right without having seen them."""
 _HEAD: Final = 1_000
 
 
@@ -91,9 +93,13 @@ def _is_blind(run: Run, call: SeenCall) -> bool:
         other.index < call.index and _shows(other, path) for other in run.turns[call.turn].calls
     ):
         return False
+    if _was_attached(run, base_name(path), call, since):
+        return False
     lines = _old_lines(call)
     if not lines:
-        return not _was_shown(run, base_name(path), call, since)
+        return True
+    if len(lines) > _GUESSED and call.signs["failed"] is False:
+        return False  # Nobody guesses that much: it was shown where no record tells of it.
     return not any(
         line in text
         for _, text in shown_texts(run, before=call.turn, since=since)
@@ -101,12 +107,14 @@ def _is_blind(run: Run, call: SeenCall) -> bool:
     )
 
 
-def _was_shown(run: Run, name: str, call: SeenCall, since: int) -> bool:
-    """Whether a person, or a result beyond a list of names, has shown something of a file."""
-    for turn in run.turns[since : call.turn]:
-        if turn.role != "assistant" and name in turn.text and "```" in turn.text:
-            return True
-    return False
+def _was_attached(run: Run, name: str, call: SeenCall, since: int) -> bool:
+    """Whether a turn that is not the agent's has brought a file: quoted, or attached by ``@``."""
+    attached = re2.compile(rf"@\S*{re2.escape(name)}")
+    return any(
+        name in turn.text and ("```" in turn.text or attached.search(turn.text))
+        for turn in run.turns[since : call.turn]
+        if turn.role != "assistant"
+    )
 
 
 def _shows(call: SeenCall, path: str) -> bool:

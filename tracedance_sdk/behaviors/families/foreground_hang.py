@@ -11,6 +11,7 @@ from tracedance_sdk.behaviors.hits import Answered, Candidate, Evidence, Hit, Ju
 from tracedance_sdk.behaviors.run import Run, SeenCall
 from tracedance_sdk.behaviors.signs.answers import looks_first, new_turn
 from tracedance_sdk.behaviors.signs.asking import edges
+from tracedance_sdk.behaviors.signs.retries import is_same_work
 from tracedance_sdk.behaviors.signs.shells import own_words
 from tracedance_sdk.trace import Json
 
@@ -112,12 +113,11 @@ def _is_limited(call: SeenCall, parameters: Mapping[str, Json]) -> bool:
 
 
 def _hung_before(run: Run, call: SeenCall) -> bool:
-    """Whether the very command, or its beginning, has timed out in the foreground before."""
+    """Whether the same work has timed out in the foreground before."""
     if not call.signs["same_head_timed_out_before"]:
         return False
-    work = call.command
     return any(
-        earlier.signs["timed_out"] and earlier.signs["failed"] and earlier.command == work
+        earlier.signs["timed_out"] and earlier.signs["failed"] and is_same_work(call, earlier)
         for earlier in run.calls(before=call.turn)
         if earlier.signs["kind"] == "shell"
     )
