@@ -421,6 +421,29 @@ def test_check_7_a_tool_that_an_appropriate_answer_needs_is_offered() -> None:
     assert refused(cut(bare, Hit(1, (Evidence(1),)), behavior("claim", needs=["shell"])))[0] == 7
 
 
+def test_check_7_a_definition_is_not_inferred_from_the_very_call_that_is_wrong() -> None:
+    refusal = "InputValidationError: missing required parameter: path"
+    wrong = agent("", call("Look", {"file": "x"}, refusal, ok=False))
+    turns = (ASK, agent("", call("Look", {"path": "y"}, "seen", ok=True)), wrong)
+    valid = behavior("action", group="valid-call")
+    told = {"name": "Look", "parameters": {"type": "object"}}
+    found = cut(run("s", *turns, agent={"name": "nobody-knows"}), CLEARED, valid)
+    assert refused(found) == (
+        7,
+        "the definition of Look is inferred from calls, the wrong one included",
+    )
+    assert isinstance(cut(run("s", *turns, tools=[told]), CLEARED, valid), CutContext)
+
+
+def test_a_tool_that_was_made_up_is_not_offered() -> None:
+    unknown = "Error: No such tool available: Fly"
+    turns = (ASK, agent("", call("Look", {"path": "y"}, "seen", ok=True)))
+    made_up = agent("", call("Fly", {"to": "x"}, unknown, ok=False))
+    trace = run("s", *turns, made_up, agent={"name": "nobody-knows"})
+    found = cut_at(trace, CLEARED, "action")
+    assert [tool.name for tool in found.trace.tools] == ["Look"]
+
+
 def test_check_8_the_context_fits() -> None:
     trace = session(human("Please tidy up. " * 1_000), LOOK, CLEAR)
     found = cut_at(trace, CLEARED, "action")

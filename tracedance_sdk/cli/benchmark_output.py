@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tracedance_sdk.behaviors import REASONS, RECORDED_SOURCE, THREATS
+from tracedance_sdk.behaviors import RATE_KINDS, REASONS, RECORDED_SOURCE, THREATS
 from tracedance_sdk.cli.columns import print_columns
 from tracedance_sdk.cli.counts import count
 from tracedance_sdk.cli.left_out import print_left_out
@@ -124,18 +124,25 @@ def print_run(outcome: RunOutcome, *, as_json: bool) -> None:
     )
     if manifest["model"] == RECORDED_SOURCE:
         console.say("these are the withheld turns themselves, which should mostly fail")
-    for item in manifest["benchmarks"]:
-        if item["status"] == "unconfirmed":
-            console.say(f"{item['id']} is unconfirmed: rules found its instances")
+    unconfirmed = [item["id"] for item in manifest["benchmarks"] if item["status"] != "confirmed"]
+    if unconfirmed:
+        which = unconfirmed[0] if len(unconfirmed) == 1 else f"{len(unconfirmed)} benchmarks"
+        are = "is" if len(unconfirmed) == 1 else "are"
+        console.say(f"{which} {are} unconfirmed: rules found the instances")
     console.say(THREATS[0], style="dim")
     console.say(told_spent(manifest))
     console.say(f"result set: {outcome.plan.out}")
 
 
 def _told(rates: tuple[BenchmarkRate, ...]) -> list[BenchmarkRate]:
-    """Return the rates that say something of their own: of one benchmark all say the same."""
-    n_benchmarks = sum(rate.kind == "benchmark" for rate in rates)
-    return [rate for rate in rates if rate.kind == "benchmark" or n_benchmarks > 1]
+    """Return the rates that say something of their own, and not what one benchmark says."""
+    return [
+        rate
+        for rate in rates
+        if rate.kind == "benchmark"
+        or rate.benchmarks > 1
+        or (rate.kind in ("frame", "group") and len(rates) > len(RATE_KINDS))
+    ]
 
 
 def _cells(rate: BenchmarkRate) -> tuple[str, ...]:

@@ -27,11 +27,12 @@ from tracedance_sdk.behaviors.cutting.kept import kept_bytes, kept_trace, kept_t
 from tracedance_sdk.behaviors.cutting.leaks import leak
 from tracedance_sdk.behaviors.cutting.reasoning import has_span, reasoning_in
 from tracedance_sdk.behaviors.cutting.sizes import MOST_TOKENS, rough_tokens
+from tracedance_sdk.behaviors.cutting.tools import tools_problem, without_imagined
 from tracedance_sdk.behaviors.hits import Hit
 from tracedance_sdk.behaviors.run import Run
 from tracedance_sdk.errors import InvalidTrace
 from tracedance_sdk.replay import Cut, DecisionPoint, ToolLimit, decision_points
-from tracedance_sdk.trace import UNKNOWN, Call, Kind, Media, Reasoning, Text, Trace, Turn
+from tracedance_sdk.trace import UNKNOWN, Call, Reasoning, Text, Trace, Turn
 
 CHECKS: Final = {
     1: "position",
@@ -108,14 +109,16 @@ def cut(
         return _refusal(1, why)
     point = next(decision_points(trace, Cut(turn=hit.turn), tools=tools))
     offered = point.trace if isinstance(point, DecisionPoint) else trace
-    kept = kept_trace(offered, hit.turn)
+    seen = run or Run.of(trace)
+    kept = kept_trace(without_imagined(offered, seen), hit.turn)
     checks: tuple[tuple[int, Callable[[], str | None]], ...] = (
         (2, lambda: _speaker(kept)),
         (3, lambda: _results(kept) or _not_whole(point, is_of_tools=False)),
-        (4, lambda: frame_problem(run or Run.of(trace), hit, behavior.frame)),
+        (4, lambda: frame_problem(seen, hit, behavior.frame)),
         (5, lambda: leak(trace, hit.turn)),
         (6, lambda: _reasoning(kept)),
-        (7, lambda: _not_whole(point, is_of_tools=True) or _tools(kept, behavior)),
+        (7, lambda: _not_whole(point, is_of_tools=True)),
+        (7, lambda: tools_problem(kept, seen, hit, behavior)),
         (8, lambda: _size(kept, most_tokens)),
     )
     for number, check in checks:
@@ -211,7 +214,7 @@ def _reasoning_of(turn: Turn) -> Iterator[tuple[str, str]]:
             own = (part.model_extra or {}).get("origin", turn.origin)
             if own != "human" and has_span(part.text):
                 yield "its text", "a tagged span"
-        elif isinstance(part, Media) and (what := reasoning_in(part.data)):
+        elif what := reasoning_in(part.data):
             yield "its media", what
     for call in turn.calls:
         for where, value in (
@@ -222,18 +225,6 @@ def _reasoning_of(turn: Turn) -> Iterator[tuple[str, str]]:
             what = reasoning_in(value)
             if what is not None:
                 yield f"{where} of {call.name}", what
-
-
-def _tools(kept: Trace, behavior: Behavior) -> str | None:
-    if behavior.frame == "claim" and not behavior.needs:
-        return None
-    if not kept.tools:
-        return "no tool is offered, so nothing could be done instead"
-    kinds: set[Kind] = {tool.kind for tool in kept.tools}
-    if behavior.needs and not kinds & set(behavior.needs):
-        needed = " or ".join(behavior.needs)
-        return f"no tool to {needed} is offered, which an appropriate answer needs"
-    return None
 
 
 def _size(kept: Trace, most: int) -> str | None:
