@@ -98,7 +98,8 @@ def _is_blind(run: Run, call: SeenCall) -> bool:
     lines = _old_lines(call)
     if not lines:
         return True
-    if len(lines) > _GUESSED and call.signs["failed"] is False:
+    is_taken = call.signs["failed"] is False and not _UNREAD.search(call.result[:_HEAD])
+    if len(lines) > _GUESSED and is_taken:
         return False  # Nobody guesses that much: it was shown where no record tells of it.
     return not any(
         line in text
@@ -127,6 +128,8 @@ def _shows(call: SeenCall, path: str) -> bool:
         return any(same_path(path, other) for other in call.paths) or name in call.arguments_text
     if kind == "search":
         return _names_a_line(call.result, name) or name in call.arguments_text
+    if kind in ("plan", "ask", "subagent"):
+        return False
     return name in call.arguments_text or _names_a_line(call.result, name)
 
 
