@@ -86,7 +86,7 @@ PLANTED: tuple[Planted, ...] = (
         agent("", read()),
         agent("", edit()),
         agent(
-            'The guide says "all tests pass before a merge".\n```\nall tests pass\n```\nNot yet run.'
+            'The guide says "all tests pass before a merge".\n```\nall tests pass\n```\nNot run.'
         ),
     ),
     planted(
