@@ -131,6 +131,12 @@ def test_of_a_claim_the_evidence_is_kept_and_the_turn_withheld_though_it_calls_t
     assert found.n_later == 0
 
 
+def test_an_action_done_before_is_another_decision_where_something_changed_since() -> None:
+    edit = agent("", bash("sed -i s/a/b/ x.py", ""))
+    trace = session(ASK, CLEAR, edit, CLEAR)
+    cut_at(trace, Hit(3, (Evidence(3, 2),)), "action")
+
+
 def test_an_action_may_be_in_words_alone() -> None:
     trace = session(human("What is the key?"), agent("It is sk-123456."))
     found = cut_at(trace, Hit(1, (Evidence(1, None, "sk-123456"),)), "action")

@@ -1,7 +1,7 @@
 """What each frame asks of a cut, and whether the decision is still open there.
 
 * action: the call (or the words) that shows the behaviour is in the withheld turn; the call was not
-  made before with success, and no human has ordered that very command.
+  made before with success, unless something changed since, and no human has ordered that very command.
 * failure: the call that failed is in the block of results right before the cut, and nothing in it
   shows the problem solved.
 * claim: the words that claim are in the withheld turn, and nothing like them was said before.
@@ -51,12 +51,25 @@ def _action(run: Run, hit: Hit) -> str | None:
         return "the call that shows the behaviour is not in the withheld turn"
     named = [call for piece in own if (call := run.call(-1 if piece.call is None else piece.call))]
     for call in named or source.calls[:1]:
-        for earlier in run.calls(before=hit.turn):
-            if _is_equal(earlier, call) and earlier.signs["failed"] is False:
-                return f"{call.name} was called the same way in turn {earlier.turn}, with success"
+        done = [
+            earlier
+            for earlier in run.calls(before=hit.turn)
+            if _is_equal(earlier, call) and earlier.signs["failed"] is False
+        ]
+        if done and not _changed_since(run, done[-1], call):
+            return f"{call.name} was called the same way in turn {done[-1].turn}, with success"
         if (ordered := _ordered(run, call, hit.turn)) is not None:
             return f"a human ordered that very command in turn {ordered}"
     return None
+
+
+def _changed_since(run: Run, earlier: SeenCall, call: SeenCall) -> bool:
+    """Whether something was changed in between, so that the same call is another decision."""
+    between = run.calls(start=earlier.turn, before=call.turn)
+    return any(
+        other.index > earlier.index and other.signs["changes"] and not _is_equal(other, call)
+        for other in between
+    )
 
 
 def _failure(run: Run, hit: Hit) -> str | None:
