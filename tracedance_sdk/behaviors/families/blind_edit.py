@@ -101,11 +101,10 @@ def _is_blind(run: Run, call: SeenCall) -> bool:
     is_taken = call.signs["failed"] is False and not _UNREAD.search(call.result[:_HEAD])
     if len(lines) > _GUESSED and is_taken:
         return False  # Nobody guesses that much: it was shown where no record tells of it.
-    return not any(
-        line in text
-        for _, text in shown_texts(run, before=call.turn, since=since)
-        for line in lines
-    )
+    unseen = set(lines)
+    for _, text in shown_texts(run, before=call.turn, since=since):
+        unseen = {line for line in unseen if line not in text}
+    return 2 * len(unseen) > len(set(lines))
 
 
 def _was_attached(run: Run, name: str, call: SeenCall, since: int) -> bool:
