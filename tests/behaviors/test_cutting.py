@@ -137,6 +137,13 @@ def test_an_action_done_before_is_another_decision_where_something_changed_since
     cut_at(trace, Hit(3, (Evidence(3, 2),)), "action")
 
 
+def test_a_claim_made_before_is_another_one_where_something_changed_since() -> None:
+    claims = agent("Tests pass.")
+    edit = agent("", bash("sed -i s/a/b/ x.py", ""))
+    trace = session(ASK, claims, human("Change it."), edit, claims)
+    cut_at(trace, Hit(4, (Evidence(4, None, "Tests pass"),)), "claim")
+
+
 def test_an_action_may_be_in_words_alone() -> None:
     trace = session(human("What is the key?"), agent("It is sk-123456."))
     found = cut_at(trace, Hit(1, (Evidence(1, None, "sk-123456"),)), "action")

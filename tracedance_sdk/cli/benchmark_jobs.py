@@ -13,6 +13,7 @@ from tracedance_sdk.behaviors import (
     MOST_TOKENS,
     RECORDED_SOURCE,
     RULE_GRADER,
+    THREATS,
     THRESHOLD,
     Benchmark,
     BenchmarkRate,
@@ -299,6 +300,7 @@ def run_benchmarks(plan: RunPlan) -> RunOutcome:
         "excluded": [item._asdict() for item in answers.excluded[:_MOST_LISTED]],
         "unreadable": sum(len(item.problems) for item in benchmarks),
         "rates": [rate.document() for rate in found],
+        "threats": list(THREATS),
     }
     with ResultSetWriter(plan.out, manifest=manifest) as writer:
         writer.add(rows)

@@ -1,10 +1,13 @@
 """What each frame asks of a cut, and whether the decision is still open there.
 
-* action: the call (or the words) that shows the behaviour is in the withheld turn; the call was not
-  made before with success, unless something changed since, and no human has ordered that very command.
+* action: the call (or the words) that shows the behaviour is in the withheld turn, and no human has
+  ordered that very command.
 * failure: the call that failed is in the block of results right before the cut, and nothing in it
   shows the problem solved.
-* claim: the words that claim are in the withheld turn, and nothing like them was said before.
+* claim: the words that claim are in the withheld turn.
+
+The same action taken before with success, or the same claim made before, closes a decision, unless
+something was changed since.
 """
 
 from __future__ import annotations
@@ -103,9 +106,15 @@ def _claim(run: Run, hit: Hit) -> str | None:
             continue
         if quote not in _flat(source.text):
             return f"the withheld turn does not say {piece.quote!r:.80}"
-        for earlier in run.turns[: hit.turn]:
-            if earlier.is_agent and quote in _flat(earlier.text):
-                return f"the same was claimed in turn {earlier.index} already"
+        made = [
+            earlier.index
+            for earlier in run.turns[: hit.turn]
+            if earlier.is_agent and quote in _flat(earlier.text)
+        ]
+        if made and not any(
+            call.signs["changes"] for call in run.calls(start=made[-1], before=hit.turn)
+        ):
+            return f"the same was claimed in turn {made[-1]} already"
     return None
 
 
