@@ -279,6 +279,9 @@ def test_files_that_are_no_benchmark_are_refused(store: TraceStore, tmp_path: Pa
     write_instances(plain, [Instance(id="a", trace=Trace(id="t"), turn=0)])
     with pytest.raises(UnknownFormat, match="holds instances and no benchmark"):
         read_benchmark(plain)
+    write_instances(plain, [], benchmark={"version": 1, "id": "F01-0"})
+    with pytest.raises(UnknownFormat, match=r"its first line.* @ \$\.name"):
+        read_benchmark(plain)
     write_instances(plain, [], benchmark={"version": 2})
     with pytest.raises(UnsupportedVersion, match="reads version 1"):
         read_benchmark(plain)

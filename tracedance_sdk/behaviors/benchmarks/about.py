@@ -155,10 +155,14 @@ def _elsewhere(query: Query, store: TraceStore, how: BuildSettings) -> str:
     """Return what could be asked for where nothing is left of a request."""
     if query.constraints.document():
         free = query._replace(constraints=type(query.constraints)())
-        n_free = len(gather(free, store, caps=how.caps).places)
+        n_free = len(gather(free, store, caps=how.caps, processes=how.processes).places)
         if n_free:
             return f"would work: the same without limits on traces ({_count(n_free, 'occurrence')})"
-    others = [item for item in buildable(store, kmin=query.kmin) if item[0] != query.name]
+    others = [
+        item
+        for item in buildable(store, kmin=query.kmin, processes=how.processes)
+        if item[0] != query.name
+    ]
     if not others:
         return ""
     told = ", ".join(f"{name} ({number})" for name, number in others[:_MOST_NAMED])

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -34,6 +35,37 @@ from tracedance_sdk.trace import (
 FORMAT: Final = "tracedance.construction"
 VERSION: Final = 1
 BENCHMARK_VERSION: Final = 1
+
+
+class _AboutBehavior(BaseModel):
+    """What must be said of a behaviour for it to be scored and counted."""
+
+    id: str
+    name: str
+    desirable: str | None
+    frame: str
+    group: str | None
+    judge: str | None
+    sha256: str
+
+
+class _AboutQuery(BaseModel):
+    operator: str
+
+
+class _About(BaseModel):
+    """What must be said of a benchmark for it to be run and shown."""
+
+    id: str
+    name: str
+    status: str
+    instances: int
+    tried: int
+    behaviors: list[_AboutBehavior] = Field(min_length=1, max_length=2)
+    query: _AboutQuery
+    found: dict[str, Any]
+    refused: dict[str, int]
+    confirmation: dict[str, int] | None
 
 
 class Construction(BaseModel):
@@ -163,7 +195,7 @@ def _put_all(drafts: Mapping[Path, Path]) -> None:
         for target, draft in drafts.items():
             older = _draft(target).with_suffix(".old") if target.exists() else None
             if older is not None:
-                target.replace(older)
+                shutil.copyfile(target, older)
             done.append((target, older))
             draft.replace(target)
     except OSError:
@@ -196,6 +228,10 @@ def read_benchmark(path: str | os.PathLike[str]) -> Benchmark:
             f"{str(where)!r}: a benchmark of version {version!r}; this release reads version "
             f"{BENCHMARK_VERSION}"
         )
+    try:
+        _About.model_validate(about)
+    except ValidationError as error:
+        raise UnknownFormat(str(invalid_trace(error, f"{str(where)!r}, its first line"))) from error
     beside = construction_path(where)
     return Benchmark(
         where,

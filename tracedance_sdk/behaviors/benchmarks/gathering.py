@@ -122,14 +122,14 @@ def gather(
     return Gathered(places, scan.funnels, joint, where, scan.errors)
 
 
-def buildable(store: TraceStore, *, kmin: int) -> list[tuple[str, int]]:
+def buildable(store: TraceStore, *, kmin: int, processes: int = 1) -> list[tuple[str, int]]:
     """Return which behaviours of the catalogue a store holds enough of, the commonest first."""
     wanted = [
         Wanted(behavior, behavior.filled())
         for behavior in packaged_behaviors().values()
         if all(parameter.default is not None for parameter in behavior.parameters.values())
     ]
-    scan = scan_store(store, wanted)
+    scan = scan_store(store, wanted, processes=processes)
     counts = [(funnel.behavior, funnel.kept) for funnel in scan.funnels if funnel.kept >= kmin]
     return sorted(counts, key=lambda item: (-item[1], item[0]))
 

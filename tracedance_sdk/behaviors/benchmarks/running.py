@@ -175,7 +175,9 @@ def judged_by_rules(
     for item in benchmark.about["behaviors"]:
         if item["judge"] is None:
             raise InvalidOption(f"{item['id']} has no judge by rules; name models by --judge")
-        answered = Answered(run, instance.turn, made.hit(item["id"]), made.parameters[item["id"]])
+        answered = Answered(
+            run, instance.turn, made.hit(item["id"]), made.parameters.get(item["id"], {})
+        )
         yield item["id"], judge_named(item["judge"])(answered)
 
 
