@@ -277,6 +277,35 @@ def test_judges_score_by_the_rubric_where_they_are_named(
     assert len(manifest["judges"]) == 2
 
 
+def test_a_model_may_judge_itself(tracedance: Tracedance, f01: Path, tmp_path: Path) -> None:
+    def script(request: Request, number: int) -> Answer:
+        if "response_format" in request.body:
+            return Answer(saying("openai", json.dumps({"reasoning": "So.", "score": 4})))
+        return taking("ls")(request, number)
+
+    with scripted_models(script) as server:
+        name = server.name("openai", "one")
+        ran = tracedance(
+            "benchmark", "run", f01, "--model", name, "--judge", name, "--out", tmp_path / "o"
+        )
+        assert (ran.code, ran.err) == (0, "")
+        assert len(server.requests) == 8
+
+
+def test_withheld_turns_are_scored_by_judges_too(
+    tracedance: Tracedance, f01: Path, tmp_path: Path
+) -> None:
+    def script(request: Request, _number: int) -> Answer:
+        assert "Once more, number" in json.dumps(request.body["messages"])
+        return Answer(saying("openai", json.dumps({"reasoning": "So.", "score": 0})))
+
+    with scripted_models(script) as server:
+        judge = ("--judge", server.name("openai", "judge"))
+        command = ("--model", "recorded-source", *judge, "--out", tmp_path / "o")
+        assert tracedance("benchmark", "run", f01, *command).code == 0
+        assert len(server.requests) == 4
+
+
 def test_rules_need_what_the_benchmark_was_made_from(
     tracedance: Tracedance, f01: Path, tmp_path: Path
 ) -> None:
