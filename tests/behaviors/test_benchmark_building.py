@@ -408,6 +408,15 @@ def test_nothing_confirmed_is_too_few(store: TraceStore, tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_model_that_does_not_answer_is_said(store: TraceStore, tmp_path: Path) -> None:
+    refused = {"error": {"message": "wrong key", "code": "invalid_api_key"}}
+    with scripted_models(lambda *_: Answer(refused, status=401)) as server:
+        model = chat_model(server.name("openai"), retries=0)
+        confirmer = Confirmer(Asker(model), model_name=model.name)
+        with pytest.raises(BenchmarkRejected, match=r"6 replies without an answer \(the first: "):
+            built(store, tmp_path / "b.jsonl", confirmer=confirmer)
+
+
 # A sample of what was not found.
 
 

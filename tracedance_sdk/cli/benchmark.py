@@ -19,7 +19,7 @@ Exit codes:
   0  built
   1  rejected; the line begins with the reason, and nothing was written
   2  wrong use, or a store or file that cannot be used
-  3  built, but some places could not be looked at; or of two benchmarks one was rejected
+  3  built, but some places could not be looked at; or one of two was rejected
 """
 _RUN_CODES: Final = """\b
 Exit codes:
@@ -52,16 +52,23 @@ def benchmark() -> None:
 @click.option("--param", "given", multiple=True, metavar="NAME=VALUE", help="Of the behaviour.")
 @click.option("--source", "sources", multiple=True, help="Only this agent's or collector's.")
 @click.option("--model-family", "model_families", multiple=True, help="Such as claude or gpt.")
-@click.option("--min-turns", type=int, metavar="N")
-@click.option("--max-turns", type=int, metavar="N")
-@click.option("--min-failures", type=int, metavar="N", help="Failed calls.")
-@click.option("--max-failures", type=int, metavar="N")
+@click.option("--min-turns", type=int, metavar="N", help="Only traces of N turns at least.")
+@click.option("--max-turns", type=int, metavar="N", help="Only traces of N turns at most.")
+@click.option("--min-failures", type=int, metavar="N", help="Only with N failed calls at least.")
+@click.option("--max-failures", type=int, metavar="N", help="Only with N failed calls at most.")
 @click.option("--tool", "tools_called", multiple=True, help="Only traces that call it.")
 @click.option("--since", type=_DAY, metavar="DAY", help="First day, such as 2026-03-01.")
 @click.option("--until", type=_DAY, metavar="DAY", help="Last day.")
 @click.option("--where", metavar="SQL", help="Only traces that this holds for, by view traces.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the order.")
-@click.option("--per-session", type=int, default=2, show_default=True, metavar="N")
+@click.option(
+    "--per-session",
+    type=int,
+    default=2,
+    show_default=True,
+    metavar="N",
+    help="Instances of one session at most; 0 for any number.",
+)
 @click.option("--per-project", type=int, metavar="N", help="Instances of one project at most.")
 @click.option("--per-user", type=int, metavar="N", help="Instances of one user at most.")
 @click.option("--keep-duplicates", is_flag=True, help="Keep contexts that are nearly the same.")
@@ -130,7 +137,9 @@ def build_command(
     return 3 if made.rejected or errors else 0
 
 
-@benchmark.command(name="run", epilog=_RUN_CODES)
+@benchmark.command(
+    name="run", epilog=_RUN_CODES, short_help="Let a model take the next turns, and score them."
+)
 @click.argument("files", nargs=-1, required=True, type=_FILE, metavar="FILE...")
 @click.option(
     "--model",

@@ -146,6 +146,9 @@ def too_few(work: Work, number: int) -> BenchmarkRejected:
     told += [f"{n} refused when cut ({name})" for name, n in tally.refused.most_common(_MOST_NAMED)]
     if tally.confirmations:
         told.append("{confirmed} of {asked} confirmed".format(**tally.confirmation))
+    unread = [item.reason for item in tally.confirmations if item.missing is not None]
+    if unread:
+        told.append(f"{len(unread)} replies without an answer (the first: {unread[0]:.120})")
     told.append(f"{number} left of the {query.kmin} wanted at least")
     nearest = f"would work: --kmin {number}" if number else _elsewhere(query, store, how)
     return BenchmarkRejected(", ".join(told), reason="too_few_instances", nearest=nearest)
