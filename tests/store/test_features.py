@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.store.stored import agent, call, human, run
-from tracedance_sdk.store import FAMILIES, VIEWS, TraceStore
+from tracedance_sdk.store import FAMILIES, VIEWS, TraceStore, rows_of_trace
 from tracedance_sdk.store.signals import commands
 from tracedance_sdk.trace import Trace
 
@@ -308,3 +308,10 @@ def test_how_a_failure_is_told(tmp_path: Any, result: Any, expected: tuple[Any, 
         "SELECT failed, failed_by, exit_code FROM features WHERE event = 'call'"
     ).rows
     assert rows == (expected,)
+
+
+def test_arguments_that_were_read_are_valid_whatever_text_they_came_from() -> None:
+    written = call("Bash", {"command": "ls"}, "a", ok=True, raw_arguments='{ "command": "ls" }')
+    broken = {"name": "Bash", "raw_arguments": '{"command": ', "result": {"content": "no JSON"}}
+    rows = rows_of_trace(run("a", agent("", written, broken), tools=TOOLS)).features
+    assert [row["arguments_valid"] for row in rows if row["event"] == "call"] == [True, False]

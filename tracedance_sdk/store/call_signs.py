@@ -130,7 +130,7 @@ def signs_of(call: Call, tool: ToolFacts) -> CallSigns:
         kind=kind,
         effect=done.effect if parts else tool.effect,
         is_offered=tool.is_offered,
-        is_valid=meets(arguments, tool.parameters) if call.raw_arguments is None else False,
+        is_valid=_is_valid(call, tool),
         command=None if command is None else " ".join(command.split()),
         commands=parts,
         heads=None if parts is None else [head_of(part) for part in parts],
@@ -154,6 +154,13 @@ def signs_of(call: Call, tool: ToolFacts) -> CallSigns:
         is_test=done.is_test,
         test_is_last=done.test_is_last,
     )
+
+
+def _is_valid(call: Call, tool: ToolFacts) -> bool | None:
+    """Whether the arguments are what the tool takes; what the model wrote may be no JSON at all."""
+    if call.arguments is UNKNOWN and call.raw_arguments is not None:
+        return False
+    return meets(call.arguments, tool.parameters)
 
 
 def _key(call: Call) -> str | None:

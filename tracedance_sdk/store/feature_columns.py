@@ -15,7 +15,7 @@ def _column(name: str, kind: str, meaning: str, families: str = "") -> Column:
     return Column(name, kind, meaning, tuple(families.split()))
 
 
-FEATURES_VERSION: Final = 2
+FEATURES_VERSION: Final = 3
 """Goes up with every change to what a derived column holds; `index` then derives them again."""
 
 ABOUT: Final = (
