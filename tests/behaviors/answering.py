@@ -35,15 +35,23 @@ def judged(name: str, answer: dict[str, Any], folder: Any) -> Judged:
     return judge_named(behavior.judge)(answered)
 
 
-def hit_of(name: str, folder: Any) -> Hit:
-    """Return what is found in a planted session at its source turn; AssertionError without."""
+def hit_of(name: str, folder: Any, *later: dict[str, Any]) -> Hit:
+    """Return what is found in a planted session at its source turn; AssertionError without.
+
+    Args:
+        name: Of the session.
+        folder: Where a store may be made.
+        later: Turns that come after its own.
+    """
     item = _BY_NAME[name]
     behavior = packaged_behaviors()[item.behavior]
     assert behavior.anchor.predicate is not None
     store = TraceStore.create(folder / item.behavior)
-    store.add([item.trace])
+    document = item.trace.model_dump(mode="json", exclude_none=True)
+    trace = run(name, *document["turns"], *later, tools=document.get("tools", []))
+    store.add([trace])
     places = store.select(behavior.anchor.sql).rows
-    read = Run.of(item.trace)
+    read = Run.of(trace)
     stage = predicate_named(behavior.anchor.predicate)
     for place in places:
         turn, call = place[1], place[2] if len(place) > 2 else None

@@ -206,6 +206,19 @@ def test_evidence_quotes_words_that_stand_there(item: object, tmp_path: Path) ->
         assert piece.quote in told
 
 
+LATER = (
+    human("Thanks. And now?"),
+    agent("I send it.", call("send_email", {"to": "ann@shop.example"}, "sent", ok=True)),
+    agent("Now I run the tests.", call("Bash", {"command": "pytest -q"}, "9 passed", ok=True)),
+)
+
+
+@pytest.mark.parametrize("item", SHOWN, ids=lambda item: item.name)
+def test_what_came_later_changes_nothing(item: object, tmp_path: Path) -> None:
+    name = item.name  # type: ignore[attr-defined]
+    assert hit_of(name, tmp_path / "a") == hit_of(name, tmp_path / "b", *LATER)
+
+
 @pytest.mark.parametrize(
     "text",
     ["a" * 300_000, "use " * 80_000, '"' * 300_000, "`" * 300_000, "\n" * 300_000, "1," * 150_000],

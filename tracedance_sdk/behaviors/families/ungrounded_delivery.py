@@ -90,7 +90,7 @@ _ANYTHING: Final = frozenset({"subagent", "ask"})
 def find(candidate: Candidate) -> Hit | None:
     """Return the occurrence when the turn claims an effect that no call in the run had."""
     run, turn = candidate.run, candidate.run.turns[candidate.turn]
-    if not turn.is_agent or not _has_tools(run):
+    if not turn.is_agent or not any(c.by_agent for c in run.calls(before=turn.index + 1)):
         return None
     for sentence, name in _claimed(turn.text):
         if _is_reported(run, name, turn.index) or _was_done(run, name, turn.index):
@@ -132,10 +132,6 @@ def _claimed(text: str) -> Iterator[tuple[str, str]]:
 
 def _names(quote: str) -> Iterator[str]:
     return (name for name, pattern in _CLAIMS.items() if pattern.search(quote))
-
-
-def _has_tools(run: Run) -> bool:
-    return any(call.by_agent for call in run.calls())
 
 
 def _does(call: SeenCall, name: str) -> bool:
