@@ -29,7 +29,8 @@ class TraceConstraints(NamedTuple):
         tools: Names of tools, each of which it calls.
         since: First day on which it may have begun, in UTC.
         until: Last day.
-        where: SQL over the view `traces`.
+        where: SQL over the view `traces`. It is first run in a process of its own: a program that
+            gives one needs the usual guard, ``if __name__ == "__main__":``.
     """
 
     sources: tuple[str, ...] = ()
