@@ -81,6 +81,10 @@ VERBS: Final = {
         "tracedance_sdk.cli.replay:replay_command",
         "Run an agent through tests made of recordings.",
     ),
+    "report": (
+        "tracedance_sdk.cli.report:report_command",
+        "Write a page about results or occurrences.",
+    ),
     "rm": ("tracedance_sdk.cli.removing:rm", "Take traces out of a store."),
     "scan": ("tracedance_sdk.cli.scan:scan_command", "Find out where a behaviour occurs."),
     "show": ("tracedance_sdk.cli.show:show", "Show traces turn by turn, results item by item."),

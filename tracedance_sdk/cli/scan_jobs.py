@@ -112,4 +112,5 @@ def write_scan(
         funnels=[item._asdict() for item in found.funnels],
         caps=caps._asdict(),
         where=where,
+        sessions={name: dict(of) for name, of in found.sessions.items()},
     )

@@ -33,6 +33,14 @@ if TYPE_CHECKING:
     )
     from tracedance_sdk.report.console import ReportConsole, report_console
     from tracedance_sdk.report.documents import document_text, rows_document
+    from tracedance_sdk.report.html.links import file_href
+    from tracedance_sdk.report.html.page import HtmlPage, PageBounds
+    from tracedance_sdk.report.html.rates import ReportItem
+    from tracedance_sdk.report.html.related import RebuiltFile, Relations
+    from tracedance_sdk.report.html.rendering import rendered
+    from tracedance_sdk.report.html.results_page import ResultSource, results_page, wanted_items
+    from tracedance_sdk.report.html.scan_page import ScanSource, scan_page, wanted_occurrences
+    from tracedance_sdk.report.html.turns import DecisionPlace, EvidenceMark
     from tracedance_sdk.report.junit import junit_xml
     from tracedance_sdk.report.marks import MARKS, mark, score_text, verdict_text
     from tracedance_sdk.report.rates import (
@@ -64,13 +72,22 @@ __all__ = [
     "ComparedLine",
     "Comparison",
     "ComparisonPlan",
+    "DecisionPlace",
+    "EvidenceMark",
+    "HtmlPage",
     "LeftOut",
     "LineName",
     "LineStatistics",
+    "PageBounds",
     "PassHatK",
     "PassRates",
+    "RebuiltFile",
+    "Relations",
     "ReportConsole",
+    "ReportItem",
+    "ResultSource",
     "Row",
+    "ScanSource",
     "advice_lines",
     "change_cells",
     "check_turn",
@@ -80,6 +97,7 @@ __all__ = [
     "comparison_verdict_text",
     "count_passed",
     "document_text",
+    "file_href",
     "in_one_line",
     "json_text",
     "junit_xml",
@@ -93,15 +111,20 @@ __all__ = [
     "print_turn",
     "rate_lines",
     "rates_document",
+    "rendered",
     "report_console",
+    "results_page",
     "rows_document",
     "sample_lines",
+    "scan_page",
     "score_text",
     "shorten",
     "shorten_middle",
     "value_text",
     "verdict_text",
     "visible",
+    "wanted_items",
+    "wanted_occurrences",
     "xml_text",
 ]
 
@@ -125,6 +148,14 @@ __getattr__, __dir__ = lazy_face(
         ),
         "console": ("ReportConsole", "report_console"),
         "documents": ("document_text", "rows_document"),
+        "html.links": ("file_href",),
+        "html.page": ("HtmlPage", "PageBounds"),
+        "html.rates": ("ReportItem",),
+        "html.related": ("RebuiltFile", "Relations"),
+        "html.rendering": ("rendered",),
+        "html.results_page": ("ResultSource", "results_page", "wanted_items"),
+        "html.scan_page": ("ScanSource", "scan_page", "wanted_occurrences"),
+        "html.turns": ("DecisionPlace", "EvidenceMark"),
         "junit": ("junit_xml",),
         "marks": ("MARKS", "mark", "score_text", "verdict_text"),
         "rates": ("PassHatK", "PassRates", "pass_rates", "rate_lines", "rates_document"),
