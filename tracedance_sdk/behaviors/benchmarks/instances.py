@@ -24,7 +24,7 @@ def canary_of(name: str) -> str:
 
     Example:
         >>> canary_of("F01")[-36:]
-        '3dedbfd1-4c1a-ee65-fb29-d1b4ad2c41b4'
+        'f3545b04-5315-5ed9-ec00-f51605eb393c'
     """
     digits = hashlib.sha256(f"{CANARY}\0{name}".encode()).hexdigest()
     groups = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32])
