@@ -13,7 +13,7 @@ from tracedance_sdk.behaviors.benchmarks.protecting import Protection
 from tracedance_sdk.behaviors.benchmarks.query import Query
 from tracedance_sdk.behaviors.cutting.cut import CutContext
 from tracedance_sdk.replay import Instance
-from tracedance_sdk.trace import Trace, plain
+from tracedance_sdk.trace import Trace, Turn, plain
 
 CANARY: Final = "BENCHMARK DATA THAT MUST NOT BE TRAINED ON. tracedance canary"
 """Begins the canary of every benchmark; what tells one from another follows."""
@@ -102,15 +102,20 @@ def made_construction(
         }
         for behavior, hit in zip(query.behaviors, place.hits, strict=True)
     }
-    document: dict[str, Any] = {
-        "id": instance_id(query, place),
+    told = {
         "hits": hits,
-        "parameters": {behavior.id: query.values(behavior) for behavior in query.behaviors},
         "withheld": plain(context.withheld),
-        "n_later": context.n_later,
         "confirmations": {item.behavior: item._asdict() for item in confirmations},
     }
-    return Construction.model_validate(protection.value(document))
+    protected: Any = protection.value(told)
+    return Construction(
+        id=instance_id(query, place),
+        parameters={behavior.id: query.values(behavior) for behavior in query.behaviors},
+        n_later=context.n_later,
+        hits=protected["hits"],
+        withheld=Turn.model_validate(protected["withheld"]),
+        confirmations=protected["confirmations"],
+    )
 
 
 def instance_id(query: Query, place: Place) -> str:

@@ -51,4 +51,6 @@ def rough_tokens(trace: Trace) -> int:
 def _size(value: Json) -> int:
     if value is UNKNOWN:
         return 0
-    return len(value.encode() if isinstance(value, str) else canonical_json(value))
+    if isinstance(value, str):
+        return len(value.encode("utf-8", "backslashreplace"))
+    return len(canonical_json(value))
