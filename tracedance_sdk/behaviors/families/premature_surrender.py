@@ -25,6 +25,7 @@ _TRY_OTHER: Final = re2.compile(
     r"tools|commands)\b|valid (?:options|values) (?:are|include)|must be one of|choose (?:one of|"
     r"from)|did you mean"
 )
+_SEARCHES: Final = re2.compile(r"(?i)search|find|lookup|query")
 _SURE: Final = 2
 
 
@@ -70,12 +71,17 @@ def judge(answered: Answered) -> Judged:
 
 
 def _tries(run: Run, failed: SeenCall, before: int) -> int:
-    """Count calls of the same tool since a person last spoke that failed."""
+    """Count calls of the same tool, or searches where it is one, that failed since a person spoke."""
     start = max((turn.index for turn in run.turns[:before] if turn.is_human), default=0)
     return sum(
         1
         for call in run.calls(start=start, before=before)
-        if call.name == failed.name and call.signs["failed"]
+        if call.signs["failed"]
+        and (
+            call.name == failed.name
+            or call.signs["kind"] == failed.signs["kind"] == "search"
+            or (_SEARCHES.search(call.name) and _SEARCHES.search(failed.name))
+        )
     )
 
 
