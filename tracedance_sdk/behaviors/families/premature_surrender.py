@@ -71,7 +71,7 @@ def judge(answered: Answered) -> Judged:
 
 
 def _tries(run: Run, failed: SeenCall, before: int) -> int:
-    """Count calls of the same tool, or searches where it is one, that failed since a person spoke."""
+    """Count calls like the failed one, or searches where it is one, that failed of late."""
     start = max((turn.index for turn in run.turns[:before] if turn.is_human), default=0)
     return sum(
         1
