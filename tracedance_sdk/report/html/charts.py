@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
 from typing import Final, NamedTuple
 
 from tracedance_sdk.report.rates import percent
 from tracedance_sdk.statistics import Estimate
 
 MOST_BARS: Final = 60
+_MOST_COLUMNS: Final = 260
+_WEEK: Final = re.compile(r"[0-9]{4}-W[0-9]{2}")
 
 
 class Bar(NamedTuple):
@@ -32,11 +37,21 @@ class Bar(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """Bars below each other; `more` are left out."""
+    """Bars below each other, or columns beside each other.
+
+    Attributes:
+        title: What it shows.
+        bars: In order.
+        more: How many are left out.
+        is_columns: Whether they stand, as what follows each other in time does.
+        alt: All of it in a sentence, for columns.
+    """
 
     title: str
     bars: tuple[Bar, ...]
     more: int = 0
+    is_columns: bool = False
+    alt: str = ""
 
 
 def rate_text(estimate: Estimate | None) -> str:
@@ -74,6 +89,37 @@ def rate_chart(
     return Chart(title, tuple(bars), len(known) - len(bars))
 
 
+def week_chart(
+    title: str, rates: Mapping[str, Estimate | None], counts: Mapping[str, int]
+) -> Chart | None:
+    """Return columns, one for each week from the first to the last; None for fewer than two weeks.
+
+    Args:
+        title: What it shows.
+        rates: By week, such as ``2026-W07``; empty to draw counts. Weeks in between have none.
+        counts: By week.
+    """
+    weeks = _all_weeks([week for week in {*rates, *counts} if _WEEK.fullmatch(week)])
+    shown = weeks[-_MOST_COLUMNS:]
+    if len(shown) < 2:
+        return None
+    values = {week: rate.value for week, rate in rates.items() if rate is not None}
+    if not rates:
+        values = {week: float(number) for week, number in counts.items()}
+    most = max((values.get(week, 0.0) for week in shown), default=0.0)
+    if not most:
+        return None
+    bars = []
+    for week in shown:
+        rate = rates.get(week)
+        told = rate_text(rate) if rates else f"{counts.get(week, 0):,}"
+        told = "no sessions" if rates and rate is None else told
+        bars.append(Bar(week, told, f"{week}: {told}", _place(values.get(week, 0.0) / most)))
+    top = next(bar for bar in bars if values.get(bar.label, 0.0) == most)
+    alt = f"{title}, from {shown[0]} to {shown[-1]}; the most is {top.text} in {top.label}"
+    return Chart(title, tuple(bars), len(weeks) - len(shown), is_columns=True, alt=alt)
+
+
 def count_chart(title: str, counts: Sequence[tuple[str, int, str | None]]) -> Chart | None:
     """Return counts as bars, the largest over the whole width; None where all are 0."""
     most = max((number for _, number, _ in counts), default=0)
@@ -84,6 +130,20 @@ def count_chart(title: str, counts: Sequence[tuple[str, int, str | None]]) -> Ch
         for label, number, href in counts[:MOST_BARS]
     )
     return Chart(title, bars, len(counts) - len(bars))
+
+
+def _all_weeks(weeks: Sequence[str]) -> list[str]:
+    """Return all weeks from the first to the last, in order; those that are none are left out."""
+    days = []
+    for week in weeks:
+        with contextlib.suppress(ValueError):
+            days.append(date.fromisocalendar(int(week[:4]), int(week[6:]), 1))
+    if not days:
+        return []
+    first, last = min(days), max(days)
+    start = max(first, last - timedelta(weeks=10 * _MOST_COLUMNS)) if last.year > 10 else first
+    number = (last - start).days // 7 + 1
+    return [(start + timedelta(weeks=place)).strftime("%G-W%V") for place in range(number)]
 
 
 def _place(share: float) -> float:

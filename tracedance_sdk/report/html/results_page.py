@@ -156,7 +156,7 @@ def _collected(source: ResultSource) -> _Collected:
     seen = seen_rows(source.items)
     left_out, extra = _left_out(source, seen, listings)
     cards = _cards(source.items, listings)
-    tables = list(_rate_tables(rate_cuts(source.items), listings, source.bounds))
+    tables = list(_rate_tables(_named_cuts(source), listings, source.bounds))
     if (scores := _score_table(seen, listings)) is not None:
         tables.append(scores)
     return _Collected(cards, left_out, tuple(tables), listings, extra)
@@ -218,6 +218,22 @@ def _cards(items: Sequence[ReportItem], listings: Listings) -> tuple[Card, ...]:
             told = listings.number(f"subjects: {names.get(word, word)}", words[word])
             cards.append(Card(names.get(word, word), told, tone=TONES.get(word, "plain")))
     return tuple(cards)
+
+
+def _named_cuts(source: ResultSource) -> list[RateCut]:
+    """Return the rates, those of behaviours with their names."""
+    names = source.relations.behaviors
+    return [
+        cut._replace(
+            rates=tuple(
+                rate._replace(name=f"{rate.name} {names.get(rate.name, '')}".strip())
+                for rate in cut.rates
+            )
+        )
+        if cut.kind == "behavior"
+        else cut
+        for cut in rate_cuts(source.items)
+    ]
 
 
 def _rate_tables(
@@ -413,6 +429,9 @@ def _plain(value: Json) -> Json:
         return ", ".join(f"{name} {short(one) or 'none'}" for name, one in value.items())
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return ", ".join(value)
+    if isinstance(value, list) and all(isinstance(one, dict) and "id" in one for one in value):
+        told = [(one["id"], one.get("status"), one.get("instances")) for one in value]
+        return "; ".join(", ".join(short(part) for part in of if part) for of in told)
     return value
 
 

@@ -12,6 +12,7 @@ from tracedance_sdk.report.html.charts import (
     interval_text,
     rate_chart,
     rate_text,
+    week_chart,
 )
 from tracedance_sdk.report.html.links import Anchors, Listings
 from tracedance_sdk.report.html.page import (
@@ -227,11 +228,9 @@ def _dimension_table(
         values = _by_value(source, dimension, indexes)
         if not is_rate and set(values) <= {""}:
             continue
-        bars: list[tuple[str, Estimate | None, str | None]] = []
-        counts: list[tuple[str, int, str | None]] = []
-        every = sorted({*values, *map(str, totals)} if dimension == "week" else values)
-        for value in every:
-            own = values.get(value, [])
+        drawn: list[tuple[str, Estimate | None, int, str | None]] = []
+        for value in sorted(values):
+            own = values[value]
             label = value or "not known"
             name = f"{source.named(behavior)}, {dimension} {short(label, 60)}"
             count = listings.number(f"occurrences of {name}", own)
@@ -242,9 +241,12 @@ def _dimension_table(
                 cells += [Number(_number(totals.get(value)))]
                 cells += [Number(text, count.href) for text in _words(rate)]
             lines.append(Line(label, tuple(cells), source.named(behavior)))
-            bars.append((label, rate, count.href))
-            counts.append((label, len(own), count.href))
-        charts += _charts(f"{source.named(behavior)} by {dimension}", bars, counts, is_rate)
+            drawn.append((label, rate, len(own), count.href))
+        title = f"{source.named(behavior)} by {dimension}"
+        if dimension == "week":
+            charts += _weeks(title, drawn, totals)
+        else:
+            charts += _bars(title, drawn, is_rate)
     if len(lines) < 2:
         return None
     columns = [dimension.capitalize(), "occurrences", "sessions with"]
@@ -253,7 +255,8 @@ def _dimension_table(
     more = f"{rest:,} more lines are not shown." if rest > 0 else ""
     if len(ordered) > _MOST_BEHAVIORS:
         more += f" {len(ordered) - _MOST_BEHAVIORS:,} rarer behaviours are not shown."
-    about = "In how many sessions each behaviour occurs." if is_rate else "Counts, no rates."
+    about = f"In how many sessions each behaviour occurs; a {dimension} with none has no line."
+    about = about if is_rate else "How many were found; how many sessions there are is not known."
     shown = tuple(lines[: source.bounds.lines])
     title = f"By {dimension}"
     return Table(
@@ -261,20 +264,34 @@ def _dimension_table(
     )
 
 
-def _charts(
+def _weeks(
     title: str,
-    bars: Sequence[tuple[str, Estimate | None, str | None]],
-    counts: Sequence[tuple[str, int, str | None]],
-    is_rate: bool,
+    drawn: Sequence[tuple[str, Estimate | None, int, str | None]],
+    totals: Mapping[str, Any],
 ) -> list[Chart]:
-    if len(counts) < 2:
+    """Return columns by week; weeks with sessions and without occurrences have the rate 0."""
+    rates = {week: _rate(0, number) for week, number in totals.items() if week}
+    rates |= {week: rate for week, rate, _, _ in drawn if totals}
+    counts = {week: number for week, _, number, _ in drawn}
+    what = "share of sessions" if totals else "occurrences"
+    chart = week_chart(f"{title}: {what}", rates, counts)
+    return [] if chart is None else [chart]
+
+
+def _bars(
+    title: str, drawn: Sequence[tuple[str, Estimate | None, int, str | None]], is_rate: bool
+) -> list[Chart]:
+    if len(drawn) < 2:
         return []
     if not is_rate:
+        counts = [(label, number, href) for label, _, number, href in drawn]
         chart = count_chart(f"{title}: occurrences", counts)
     else:
-        most = max((rate.value for _, rate, _ in bars if rate is not None), default=0) or 1.0
+        most = max((rate.interval.high for _, rate, _, _ in drawn if rate is not None), default=1.0)
         said = f"{title}: share of sessions with its interval; the width is {100 * most:.3g} %"
-        chart = rate_chart(said, bars, whole=most)
+        chart = rate_chart(
+            said, [(label, rate, href) for label, rate, _, href in drawn], whole=most
+        )
     return [] if chart is None else [chart]
 
 

@@ -82,7 +82,7 @@ def turn_view(turn: Turn, bounds: PageBounds, *, marks: Sequence[EvidenceMark] =
             texts.append((part.type, shown))
     calls = _chosen_calls(turn.calls, own, bounds.calls)
     who = turn.role if turn.name is None else f"{turn.role} {turn.name}"
-    if turn.origin not in ("agent", "user"):
+    if turn.origin not in ("agent", "human"):
         who += f", from the {turn.origin}"
     return TurnView(
         f"turn {turn.index}: {who}",
