@@ -27,7 +27,7 @@ from tracedance_sdk.behaviors import (
 )
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.grading import ResultRow, Subject, Verdict
-from tracedance_sdk.statistics import clustered_rate, wilson_interval
+from tracedance_sdk.statistics import clustered_rate, mean_interval, wilson_interval
 from tracedance_sdk.store import TraceStore
 from tracedance_sdk.trace import Call, Reasoning, Text, Turn
 
@@ -190,6 +190,20 @@ def test_over_several_benchmarks_each_weighs_the_same() -> None:
     assert (overall.passed, overall.valid, overall.benchmarks) == (10, 50, 2)
     assert rate(found, "frame", "claim").passed == 0
     assert rate(found, "group", "handle-failure").passed == 10
+
+
+def test_the_interval_over_benchmarks_is_students_and_never_without_width() -> None:
+    told = [
+        one for name, n in zip("abcd", (0, 1, 2, 5), strict=True) for one in rows(name, n, 10 - n)
+    ]
+    overall = rate(benchmark_rates(told), "overall", "all")
+    assert overall.estimate is not None
+    expected = mean_interval([0, 0.1, 0.2, 0.5]).interval
+    assert overall.estimate.interval.high == pytest.approx(expected.high)
+    assert overall.estimate.interval.low == 0 > expected.low
+    alike = rate(benchmark_rates(rows("a", 0, 10) + rows("b", 0, 10)), "overall", "all")
+    assert alike.estimate is not None
+    assert alike.estimate.interval == wilson_interval(0, 20)
 
 
 def test_two_at_once_count_for_no_behaviour_frame_or_group() -> None:

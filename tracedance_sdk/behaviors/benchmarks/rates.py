@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.grading import ResultRow, Verdict
-from tracedance_sdk.statistics import Estimate, clustered_rate, pass_rate
+from tracedance_sdk.statistics import Estimate, clustered_rate, macro_mean, pass_rate
 
 RATE_KINDS: Final = ("benchmark", "behavior", "frame", "group", "overall")
 _DECIDED: Final = (Verdict.PASS, Verdict.FAIL, Verdict.CRITICAL)
@@ -29,7 +29,8 @@ class BenchmarkRate(NamedTuple):
         left_out: Replies without either: missing, undecided.
         estimate: Rate with a 95 % interval; None without a verdict. Of one benchmark by Wilson, or
             with sessions as clusters where some hold several instances; over several benchmarks
-            with them as the sample, which a few of them leave wide.
+            by Student's t with them as the sample, which a few of them leave wide; where all came
+            out alike, as of one.
     """
 
     kind: str
@@ -99,10 +100,10 @@ def _estimate(rows: Sequence[ResultRow]) -> Estimate | None:
     outcomes = [row.verdict is Verdict.PASS for row in rows]
     benchmarks = [str(_own(row)["benchmark"]) for row in rows]
     if len(set(benchmarks)) > 1:
-        of: dict[str, list[bool]] = {}
-        for name, outcome in zip(benchmarks, outcomes, strict=True):
-            of.setdefault(name, []).append(outcome)
-        return clustered_rate([sum(own) / len(own) for own in of.values()], list(of))
+        found = macro_mean([float(one) for one in outcomes], benchmarks)
+        if found.interval.half_width > 0:
+            return found._replace(interval=found.interval.within(0, 1))
+        # Benchmarks that all came out alike say nothing of how sure that is; their sessions do.
     clusters = [row.group or str(row.subject.instance_id) for row in rows]
     if 1 < len(set(clusters)) < len(clusters):
         return clustered_rate([float(one) for one in outcomes], clusters)
