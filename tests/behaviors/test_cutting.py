@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -554,3 +556,90 @@ def test_the_packaged_behaviour_is_cut_after_its_failing_result() -> None:
     found = cut(trace, Hit(2, (Evidence(2, 1), Evidence(1, 0))), FAILURE)
     assert isinstance(found, CutContext)
     assert kept_indices(found) == [0, 1]
+
+
+# What providers call reasoning, read by the codecs of their formats.
+
+ASKED = "List the folder, then tidy it."
+CHAT = [
+    {"role": "user", "content": ASKED},
+    {
+        "role": "assistant",
+        "content": f"<think>{CANARY}</think>I list it.",
+        "reasoning_content": CANARY,
+        "reasoning": CANARY,
+        "reasoning_details": [{"type": "reasoning.encrypted", "data": CANARY}],
+        "tool_calls": [
+            {
+                "id": "c0",
+                "type": "function",
+                "function": {"name": "Bash", "arguments": '{"command": "ls"}'},
+                "extra_content": {"google": {"thought_signature": CANARY}},
+            }
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c0", "content": "build"},
+    {"role": "assistant", "content": "I clear it."},
+]
+MESSAGES = [
+    {"role": "user", "content": ASKED},
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "thinking", "thinking": CANARY, "signature": CANARY},
+            {"type": "redacted_thinking", "data": CANARY},
+            {"type": "text", "text": "I list it."},
+            {"type": "tool_use", "id": "t0", "name": "Bash", "input": {"command": "ls"}},
+        ],
+    },
+    {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "t0", "content": "build"}],
+    },
+    {"role": "assistant", "content": [{"type": "text", "text": "I clear it."}]},
+]
+INPUT = [
+    {"type": "message", "role": "user", "content": [{"type": "input_text", "text": ASKED}]},
+    {
+        "type": "reasoning",
+        "id": "r0",
+        "summary": [{"type": "summary_text", "text": CANARY}],
+        "encrypted_content": CANARY,
+    },
+    {"type": "function_call", "call_id": "f0", "name": "Bash", "arguments": '{"command": "ls"}'},
+    {"type": "function_call_output", "call_id": "f0", "output": "build"},
+    {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "I clear it."}],
+    },
+]
+
+
+def imported(folder: Path, body: dict[str, Any]) -> Trace:
+    from tracedance_sdk.formats import collect_paths
+
+    path = folder / "body.json"
+    path.write_text(json.dumps(body))
+    (found,) = collect_paths([path])
+    assert found.trace is not None, found
+    return found.trace
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param({"model": "m", "messages": CHAT}, id="chat completions"),
+        pytest.param({"model": "m", "max_tokens": 9, "messages": MESSAGES}, id="messages"),
+        pytest.param({"model": "m", "input": INPUT}, id="responses"),
+    ],
+)
+def test_reasoning_of_any_provider_stays_behind(tmp_path: Path, body: dict[str, Any]) -> None:
+    trace = imported(tmp_path, body)
+    assert CANARY.encode() in encode_json(trace)
+    last = len(trace.turns) - 1
+    assert trace.turns[last].text == "I clear it."
+    found = cut_at(trace, Hit(last, (Evidence(last, None, "I clear it."),)), "claim")
+    assert CANARY.encode() not in encode_json(found.trace)
+    assert found.trace.turns[1].calls[0].arguments == {"command": "ls"}
+    assert CANARY not in found.withheld.model_dump_json()
