@@ -21,7 +21,7 @@ LOCAL_MODEL := .venv-local-model
 LOCAL_MODEL_STAMP := $(LOCAL_MODEL)/.installed
 LOCAL_MODEL_FILES := .cache/local-model
 
-.PHONY: venv servers backends demo test test-durability test-backends test-local-model lint bench clean
+.PHONY: venv servers backends demo test test-durability test-backends test-browser test-local-model lint bench bench-scale clean
 
 venv: $(STAMP)
 
@@ -77,6 +77,11 @@ test-backends: venv backends
 		tests/durability/test_phoenix.py tests/durability/test_beside.py \
 		tests/durability/test_foreign_spans.py $(PYTEST_ARGS)
 
+# Reports in real Chromium (apt-get install chromium); a minute.
+test-browser: venv
+	TRACEDANCE_REQUIRE=browser $(BIN)/python -m pytest --inline-snapshot=disable \
+		tests/report/test_html_browser.py $(PYTEST_ARGS)
+
 # The same APIs with a real model behind them; a minute or two on two processors.
 test-local-model: $(LOCAL_MODEL_STAMP)
 	LOCAL_LLM_GGUF="$$($(LOCAL_MODEL)/bin/python tools/fetch_local_model.py $(LOCAL_MODEL_FILES))" \
@@ -94,6 +99,10 @@ lint: venv
 
 bench: venv
 	$(BIN)/python tests/performance/run.py
+
+# Scanning 252,557 generated sessions, once: half an hour to make them, minutes to search them.
+bench-scale: venv
+	PYTHONPATH=. $(BIN)/python -m tests.performance.scanning
 
 clean:
 	rm -rf $(VENV) $(SERVERS) $(PHOENIX) $(BESIDE) $(LOCAL_MODEL) build dist .benchmarks .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
