@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tracedance_sdk.grading import ResultRow
 from tracedance_sdk.report.html.page import TONES, Finding, PageBounds, Remark, Tone
-from tracedance_sdk.report.html.texts import cut, cut_json, short
+from tracedance_sdk.report.html.texts import cut, cut_json, name_text, short
 from tracedance_sdk.trace import Json
 
 _MOST_REMARKS: Final = 20
@@ -40,7 +40,7 @@ def finding(row: ResultRow, bounds: PageBounds) -> Finding:
         word += f" (raw {row.raw_verdict.value})"
     remarks = list(_remarks(row, bounds))
     repeat = own.get("repeat")
-    grader = row.grader
+    grader = name_text(row.grader)
     if isinstance(repeat, int) and repeat > 0:
         grader += f", repetition {repeat}"
     return Finding(
@@ -93,7 +93,7 @@ def _remarks(row: ResultRow, bounds: PageBounds) -> Iterator[Remark]:
     means = own.get("judges")
     for name, mean in means.items() if isinstance(means, dict) else ():
         said = "no score" if number(mean) is None else f"{number(mean):.4g} of 5"
-        yield Remark("", "plain", str(name), cut(said, most))
+        yield Remark("", "plain", name_text(str(name)), cut(said, most))
 
 
 def _remarks_of(item: Json, said: list[str], most: int) -> Iterator[Remark]:

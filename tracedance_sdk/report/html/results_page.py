@@ -40,7 +40,7 @@ from tracedance_sdk.report.html.rates import (
     seen_rows,
 )
 from tracedance_sdk.report.html.related import RelatedViews, Relations, related_views
-from tracedance_sdk.report.html.texts import short
+from tracedance_sdk.report.html.texts import name_text, short
 from tracedance_sdk.report.html.turns import DecisionPlace, source_view, turn_view, window
 from tracedance_sdk.trace import Json, Turn
 
@@ -180,10 +180,12 @@ def _left_out(
         if own:
             anchor = f"excluded-{len(extra) + 1}"
             links = tuple(_excluded(one) for one in own[: source.bounds.in_list])
-            extra.append(Listing(anchor, f"left out: {reason}", links, _whole(count)))
+            extra.append(
+                Listing(anchor, f"left out: {name_text(str(reason))}", links, _whole(count))
+            )
             href = f"#{anchor}"
-        told = Number(f"{_whole(count):,}", href, f"left out: {reason}")
-        lines.append(Line(str(reason), (told,), "before it was graded"))
+        told = Number(f"{_whole(count):,}", href, f"left out: {name_text(str(reason))}")
+        lines.append(Line(name_text(str(reason)), (told,), "before it was graded"))
     for word in ("missing", "error", "inconclusive"):
         reasons: dict[str, list[int]] = {}
         for one in seen:
@@ -191,8 +193,8 @@ def _left_out(
                 reasons.setdefault(_why(one), []).append(one.item)
         ordered = sorted(reasons.items(), key=lambda pair: (-len(pair[1]), pair[0]))
         for reason, indexes in ordered:
-            told = listings.number(f"{word}: {reason}", indexes)
-            lines.append(Line(reason, (told,), f"{word}, in no rate"))
+            told = listings.number(f"{word}: {name_text(reason)}", indexes)
+            lines.append(Line(name_text(reason), (told,), f"{word}, in no rate"))
     unread = _whole(manifest.get("unreadable"))
     if unread:
         lines.append(Line("lines of a benchmark that could not be read", (Number(f"{unread:,}"),)))
@@ -243,7 +245,10 @@ def _rate_tables(
     single = [cut for cut in cuts if len(cut.rates) == 1]
     if len(single) > 1:
         lines = [
-            Line(f"{_LABELS[cut.kind]} {rate.name}", tuple(_cells(rate, cut.kind, listings)))
+            Line(
+                name_text(f"{_LABELS[cut.kind]} {rate.name}"),
+                tuple(_cells(rate, cut.kind, listings)),
+            )
             for cut in single
             for rate in cut.rates
         ]
@@ -269,7 +274,7 @@ def _chart(lines: Sequence[Line], rates: Sequence[Rate]) -> tuple[Chart, ...]:
 def _rate_table(cut: RateCut, listings: Listings, bounds: PageBounds) -> Table:
     title, about = _TITLES[cut.kind]
     rates = cut.rates[: bounds.lines]
-    lines = [Line(rate.name, tuple(_cells(rate, cut.kind, listings))) for rate in rates]
+    lines = [Line(name_text(rate.name), tuple(_cells(rate, cut.kind, listings))) for rate in rates]
     left = len(cut.rates) - len(rates)
     more = f"{left:,} more lines are not shown." if left else ""
     columns = (_LABELS[cut.kind].capitalize(), *_COLUMNS)
@@ -308,7 +313,7 @@ def _score_table(seen: Sequence[Seen], listings: Listings) -> Table | None:
             label: listings.number(f"{told}: {label}", indexes)
             for label, indexes in by[grader].items()
         }
-        lines.append(Line(grader, tuple(cells.values())))
+        lines.append(Line(name_text(grader), tuple(cells.values())))
         counts = [(label, len(by[grader][label]), cell.href) for label, cell in cells.items()]
         chart = count_chart(f"Scores by {short(grader, 80)}", counts)
         if chart is not None and len(charts) < 6:

@@ -26,7 +26,7 @@ from tracedance_sdk.report.html.page import (
     Table,
 )
 from tracedance_sdk.report.html.related import RelatedViews, Relations, related_views
-from tracedance_sdk.report.html.texts import short
+from tracedance_sdk.report.html.texts import name_text, short
 from tracedance_sdk.report.html.turns import DecisionPlace, source_view, window
 from tracedance_sdk.statistics import Estimate, pass_rate
 from tracedance_sdk.trace import Json
@@ -64,7 +64,7 @@ class ScanSource(NamedTuple):
 
     def named(self, behavior: str) -> str:
         """Return a behaviour with its name, where that is known."""
-        return f"{behavior} {self.relations.behaviors.get(behavior, '')}".strip()
+        return name_text(f"{behavior} {self.relations.behaviors.get(behavior, '')}".strip())
 
 
 def wanted_occurrences(source: ScanSource) -> list[Occurrence]:
@@ -160,7 +160,7 @@ def _left_out(
     for index, one in enumerate(source.occurrences):
         if one.dropped is not None:
             is_near = one.dropped.startswith("near-duplicate")
-            reason = "near-duplicate" if is_near else f"enough of one {one.dropped} are kept"
+            reason = "near-duplicate" if is_near else f"enough of one {short(one.dropped)} are kept"
             reasons.setdefault(reason, []).append(index)
     lines = [
         Line(reason, (listings.number(f"left out: {reason}", indexes),), "of benchmarks, not rates")
@@ -231,7 +231,7 @@ def _dimension_table(
         drawn: list[tuple[str, Estimate | None, int, str | None]] = []
         for value in sorted(values):
             own = values[value]
-            label = value or "not known"
+            label = name_text(value) or "not known"
             name = f"{source.named(behavior)}, {dimension} {short(label, 60)}"
             count = listings.number(f"occurrences of {name}", own)
             hit = {source.occurrences[index].session for index in own}

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from tracedance_sdk.report.safe_text import json_text, value_text
+from tracedance_sdk.report.safe_text import (
+    in_one_line,
+    json_text,
+    shorten_middle,
+    value_text,
+)
 from tracedance_sdk.trace import Json
 
 _MOST_QUOTES: Final = 20
@@ -74,6 +79,11 @@ def cut_json(value: Json, most: int, *, quotes: Iterable[str] = ()) -> Cut:
 def short(value: Json, width: int = 120) -> str:
     """Return a JSON value in one short line; "" for None."""
     return "" if value is None else value_text(value, width=width)
+
+
+def name_text(name: str, width: int = 200) -> str:
+    """Return a name in one line, cut in its middle: both ends tell names apart."""
+    return shorten_middle(in_one_line(name[: 50 * width]), width)
 
 
 def _marked(text: str, quotes: Iterable[str]) -> tuple[Piece, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tracedance_sdk.report.html.page import CallView, PageBounds, TurnView, Window
-from tracedance_sdk.report.html.texts import cut, cut_json
+from tracedance_sdk.report.html.texts import cut, cut_json, name_text
 from tracedance_sdk.trace import UNKNOWN, Call, Media, Reasoning, Result, Text, Trace, Turn
 
 
@@ -75,13 +75,13 @@ def turn_view(turn: Turn, bounds: PageBounds, *, marks: Sequence[EvidenceMark] =
     texts = []
     for part in turn.content:
         if isinstance(part, Media):
-            what = part.mime_type or part.modality
+            what = name_text(part.mime_type or part.modality)
             texts.append(("media", cut(f"[{what}, not shown]", bounds.characters)))
         elif isinstance(part, (Text, Reasoning)):
             shown = cut(part.text, bounds.characters, quotes=quotes(None))
             texts.append((part.type, shown))
     calls = _chosen_calls(turn.calls, own, bounds.calls)
-    who = turn.role if turn.name is None else f"{turn.role} {turn.name}"
+    who = turn.role if turn.name is None else f"{turn.role} {name_text(turn.name)}"
     if turn.origin not in ("agent", "human"):
         who += f", from the {turn.origin}"
     return TurnView(
@@ -103,18 +103,18 @@ def _chosen_calls(calls: Sequence[Call], marks: Sequence[EvidenceMark], most: in
 def _call(
     call: Call, bounds: PageBounds, quotes: _Quotes, marks: Sequence[EvidenceMark]
 ) -> CallView:
-    wanted = quotes(call.index)
+    wanted, name = quotes(call.index), name_text(call.name)
     told = call.arguments if call.raw_arguments is None else call.raw_arguments
     arguments = cut("(not recorded)" if told is UNKNOWN else "", bounds.characters)
     if told is not UNKNOWN:
         arguments = cut_json(told, bounds.characters, quotes=wanted)
     pointed = any(mark.call == call.index for mark in marks)
     if call.result is None:
-        return CallView(call.name, arguments, is_marked=pointed)
+        return CallView(name, arguments, is_marked=pointed)
     result = cut(_result_text(call.result), bounds.characters, quotes=wanted)
     if call.result.ok is False:
-        return CallView(call.name, arguments, result, "failed", "bad", pointed)
-    return CallView(call.name, arguments, result, is_marked=pointed)
+        return CallView(name, arguments, result, "failed", "bad", pointed)
+    return CallView(name, arguments, result, is_marked=pointed)
 
 
 def _result_text(result: Result) -> str:
