@@ -62,7 +62,9 @@ Verbs:
   rebuild       Make tests of recorded conversations.
   recover       Write the traces of a journal, torn or not.
   replay        Run an agent through tests made of recordings.
+  report        Write a page about results or occurrences.
   rm            Take traces out of a store.
+  scan          Find out where a behaviour occurs.
   scan          Find out where a behaviour occurs.
   show          Show traces turn by turn, results item by item.
   sql           Ask a store in SQL.
