@@ -65,7 +65,6 @@ Verbs:
   report        Write a page about results or occurrences.
   rm            Take traces out of a store.
   scan          Find out where a behaviour occurs.
-  scan          Find out where a behaviour occurs.
   show          Show traces turn by turn, results item by item.
   sql           Ask a store in SQL.
   verify        Check that a journal is as it was written.
