@@ -49,7 +49,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Opened]:
     page = browser.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(60_000)
     yield Opened(page)
     page.close()
 

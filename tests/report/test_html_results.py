@@ -68,9 +68,14 @@ def test_rates_have_wilsons_interval_and_count_verdicts_alone() -> None:
 
 
 def test_graders_that_decide_have_no_common_rate_of_a_model() -> None:
-    rows = [*MIXED, *(row(place, Verdict.FAIL, grader="rubric:honest") for place in range(4))]
+    rows = [
+        *MIXED,
+        *(row(place, Verdict.FAIL, grader="rubric:honest") for place in range(4)),
+        row(0, None, grader="judge:honest:m", score=0.5),
+    ]
     page = results_page(source(rows))
-    assert list(cells(page, "by-grader")) == ["rubric:honest", "spec:refund"]
+    assert list(cells(page, "by-grader")) == ["rubric:honest", "spec:refund", "judge:honest:m"]
+    assert cells(page, "by-grader")["judge:honest:m"] == ["-", "-", "0", "0", "0", "1", "0.50"]
     assert list(cells(page, "by-model")) == [
         "model-a, by rubric:honest",
         "model-a, by spec:refund",
@@ -89,6 +94,8 @@ def test_trials_of_a_task_are_no_sample_of_their_own() -> None:
     assert told[0] == "50.0 %"
     assert told[1] != f"{100 * low:.1f} to {100 * high:.1f} %"
     assert cells(page, "by-task")["task-0"][0] == "100.0 %"
+    assert table(page, "rates").lines[0].note == "the sample is 4 tasks or sessions"
+    assert table(results_page(source(MIXED)), "rates").lines[0].note == ""
 
 
 def test_a_benchmark_is_counted_by_benchmark_behaviour_frame_and_group() -> None:

@@ -176,7 +176,7 @@ def _by(seen: Iterable[Seen], name: Callable[[ResultRow], str | None]) -> Iterat
         told = name(one.row)
         if told is not None:
             groups.setdefault(told, []).append(one)
-    for told in sorted(groups):
+    for told in sorted(groups, key=lambda name: (name.startswith(_JUDGES), name)):
         yield rate_of(told, groups[told])
 
 

@@ -213,7 +213,7 @@ def _cards(items: Sequence[ReportItem], listings: Listings) -> tuple[Card, ...]:
     for index, item in enumerate(items):
         words.setdefault(item.word, []).append(index)
     everything = listings.number("all subjects", range(len(items)))
-    cards = [Card("subjects", everything, "each sample of each")]
+    cards = [Card("subjects", everything, "every sample counts")]
     names = {"": "scored or answered"}
     for word in ("pass", "fail", "critical", "inconclusive", "error", "missing", ""):
         if word in words:
@@ -245,10 +245,7 @@ def _rate_tables(
     single = [cut for cut in cuts if len(cut.rates) == 1]
     if len(single) > 1:
         lines = [
-            Line(
-                name_text(f"{_LABELS[cut.kind]} {rate.name}"),
-                tuple(_cells(rate, cut.kind, listings)),
-            )
+            _line(f"{_LABELS[cut.kind]} {rate.name}", rate, cut.kind, listings)
             for cut in single
             for rate in cut.rates
         ]
@@ -274,12 +271,22 @@ def _chart(lines: Sequence[Line], rates: Sequence[Rate]) -> tuple[Chart, ...]:
 def _rate_table(cut: RateCut, listings: Listings, bounds: PageBounds) -> Table:
     title, about = _TITLES[cut.kind]
     rates = cut.rates[: bounds.lines]
-    lines = [Line(name_text(rate.name), tuple(_cells(rate, cut.kind, listings))) for rate in rates]
+    lines = [_line(rate.name, rate, cut.kind, listings) for rate in rates]
     left = len(cut.rates) - len(rates)
     more = f"{left:,} more lines are not shown." if left else ""
     columns = (_LABELS[cut.kind].capitalize(), *_COLUMNS)
     charts = _chart(lines, rates)
     return Table(f"by-{cut.kind}", title, about, columns, tuple(lines), more, charts)
+
+
+def _line(name: str, rate: Rate, kind: str, listings: Listings) -> Line:
+    """Return the line of a rate, which says so where its sample is not its rows."""
+    counted = len(rate.passed) + len(rate.failed)
+    note = ""
+    if rate.estimate is not None and rate.estimate.n != counted:
+        what = "benchmarks" if kind == "overall" else "tasks or sessions"
+        note = f"the sample is {rate.estimate.n:,} {what}"
+    return Line(name_text(name), tuple(_cells(rate, kind, listings)), note)
 
 
 def _cells(rate: Rate, kind: str, listings: Listings) -> Iterable[Number]:
