@@ -75,6 +75,19 @@ def test_a_set_becomes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert told.err == ""
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [[], [row(0)], [row(place, None, missing_reason="no answer") for place in range(3)]],
+    ids=["empty", "one row", "only missing"],
+)
+def test_a_small_set_is_a_page_too(
+    rows: list[ResultRow], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen = report(tmp_path, results(tmp_path / "set", *rows))
+    assert f"{len(rows)} subject" in capsys.readouterr().out
+    assert ("Nothing is left out of the rates." in seen.words) == (len(rows) < 2)
+
+
 def test_a_set_of_a_next_turn_shows_its_replies(tmp_path: Path) -> None:
     reply = row(0, None, grader="next_turn", reply=reply_of("I paid it back."))
     seen = report(tmp_path, results(tmp_path / "set", reply, row(0), command="next-turn"))

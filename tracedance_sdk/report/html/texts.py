@@ -56,9 +56,9 @@ def cut(text: str, most: int, *, quotes: Iterable[str] = ()) -> Cut:
         quotes: What is to be marked where it stands in the text; empty ones are passed over.
 
     Example:
-        >>> cut("one two three", 7, quotes=["two"])
-        Cut(pieces=(Piece(text='one ', is_marked=False), Piece(text='two', is_marked=True)),
-            before=0, after=6)
+        >>> shown = cut("one two three", 7, quotes=["one"])
+        >>> [(piece.text, piece.is_marked) for piece in shown.pieces], shown.after
+        ([('one', True), (' two', False)], 6)
     """
     wanted = [quote for quote in quotes if quote][:_MOST_QUOTES]
     places = [place for quote in wanted if (place := text.find(quote)) >= 0]
