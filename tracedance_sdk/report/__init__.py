@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from tracedance_sdk.report.html.rates import ReportItem
     from tracedance_sdk.report.html.related import RebuiltFile, Relations
     from tracedance_sdk.report.html.rendering import rendered
-    from tracedance_sdk.report.html.results_page import ResultSource, results_page, wanted_items
+    from tracedance_sdk.report.html.result_source import ResultSource
+    from tracedance_sdk.report.html.results_page import results_page, wanted_items
     from tracedance_sdk.report.html.scan_page import ScanSource, scan_page, wanted_occurrences
     from tracedance_sdk.report.html.turns import DecisionPlace, EvidenceMark
     from tracedance_sdk.report.junit import junit_xml
@@ -153,7 +154,8 @@ __getattr__, __dir__ = lazy_face(
         "html.rates": ("ReportItem",),
         "html.related": ("RebuiltFile", "Relations"),
         "html.rendering": ("rendered",),
-        "html.results_page": ("ResultSource", "results_page", "wanted_items"),
+        "html.result_source": ("ResultSource",),
+        "html.results_page": ("results_page", "wanted_items"),
         "html.scan_page": ("ScanSource", "scan_page", "wanted_occurrences"),
         "html.turns": ("DecisionPlace", "EvidenceMark"),
         "junit": ("junit_xml",),
