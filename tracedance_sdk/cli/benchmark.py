@@ -10,6 +10,7 @@ import click
 
 from tracedance_sdk.cli.complaints import complain
 from tracedance_sdk.cli.model_options import MODEL_NAMES, ModelOptions, model_options
+from tracedance_sdk.cli.number_options import number, whole
 
 if TYPE_CHECKING:
     from tracedance_sdk.errors import BenchmarkRejected
@@ -47,30 +48,32 @@ def benchmark() -> None:
 )
 @click.option("--store", required=True, type=_FILE, metavar="DIR", help="Whose traces.")
 @click.option("--out", required=True, type=_FILE, metavar="FILE", help="Instances, as .jsonl.")
-@click.option("--kmin", type=int, default=10, show_default=True, help="Instances at least.")
-@click.option("--kmax", type=int, default=50, show_default=True, help="Instances at most.")
+@click.option("--kmin", type=whole(), default=10, show_default=True, help="Instances at least.")
+@click.option("--kmax", type=whole(), default=50, show_default=True, help="Instances at most.")
 @click.option("--param", "given", multiple=True, metavar="NAME=VALUE", help="Of the behaviour.")
 @click.option("--source", "sources", multiple=True, help="Only this agent's or collector's.")
 @click.option("--model-family", "model_families", multiple=True, help="Such as claude or gpt.")
-@click.option("--min-turns", type=int, metavar="N", help="Only traces of N turns at least.")
-@click.option("--max-turns", type=int, metavar="N", help="Only traces of N turns at most.")
-@click.option("--min-failures", type=int, metavar="N", help="Only with N failed calls at least.")
-@click.option("--max-failures", type=int, metavar="N", help="Only with N failed calls at most.")
+@click.option("--min-turns", type=whole(), metavar="N", help="Only traces of N turns at least.")
+@click.option("--max-turns", type=whole(), metavar="N", help="Only traces of N turns at most.")
+@click.option(
+    "--min-failures", type=whole(), metavar="N", help="Only with N failed calls at least."
+)
+@click.option("--max-failures", type=whole(), metavar="N", help="Only with N failed calls at most.")
 @click.option("--tool", "tools_called", multiple=True, help="Only traces that call it.")
 @click.option("--since", type=_DAY, metavar="DAY", help="First day, such as 2026-03-01.")
 @click.option("--until", type=_DAY, metavar="DAY", help="Last day.")
 @click.option("--where", metavar="SQL", help="Only traces that this holds for, by view traces.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the order.")
+@click.option("--seed", type=whole(), default=0, show_default=True, help="Of the order.")
 @click.option(
     "--per-session",
-    type=int,
+    type=whole(),
     default=2,
     show_default=True,
     metavar="N",
     help="Instances of one session at most; 0 for any number.",
 )
-@click.option("--per-project", type=int, metavar="N", help="Instances of one project at most.")
-@click.option("--per-user", type=int, metavar="N", help="Instances of one user at most.")
+@click.option("--per-project", type=whole(), metavar="N", help="Instances of one project at most.")
+@click.option("--per-user", type=whole(), metavar="N", help="Instances of one user at most.")
 @click.option("--keep-duplicates", is_flag=True, help="Keep contexts that are nearly the same.")
 @click.option(
     "--tools",
@@ -81,20 +84,20 @@ def benchmark() -> None:
 )
 @click.option(
     "--max-context-tokens",
-    type=click.IntRange(min=1),
+    type=whole(1),
     metavar="N",
     help="Longer contexts are left out; by default what leaves room for a reply in 200,000.",
 )
 @click.option("--names", type=_FILE, metavar="FILE", help="Names to replace, a person a line.")
 @click.option(
     "--audit",
-    type=click.IntRange(min=0),
+    type=whole(0),
     default=0,
     metavar="N",
     help="Draw N places where nothing was found, for people to look at.",
 )
 @click.option("--confirm", metavar="M", help=f"Ask a model whether each is one: {MODEL_NAMES}.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
+@click.option("--jobs", type=whole(1), default=1, show_default=True, help="Processes.")
 @model_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
 def build_command(
@@ -157,13 +160,15 @@ def build_command(
 @click.option("--out", required=True, type=_FILE, metavar="DIR", help="Write the result set here.")
 @click.option(
     "--samples",
-    type=click.IntRange(min=1),
+    type=whole(1),
     default=1,
     show_default=True,
     metavar="K",
     help="Replies for each instance.",
 )
-@click.option("--seed", type=int, metavar="S", help="Sent with the first sample, S+1 the next, ...")
+@click.option(
+    "--seed", type=whole(), metavar="S", help="Sent with the first sample, S+1 the next, ..."
+)
 @click.option(
     "--tools",
     type=click.Choice(("recorded", "known", "inferred")),
@@ -173,7 +178,7 @@ def build_command(
 )
 @click.option(
     "--max-tokens",
-    type=click.IntRange(min=1),
+    type=whole(1),
     default=32_768,
     show_default=True,
     metavar="N",
@@ -181,11 +186,11 @@ def build_command(
 )
 @click.option(
     "--max-context-tokens",
-    type=click.IntRange(min=1),
+    type=whole(1),
     metavar="N",
     help="Leave longer contexts out, by a rough count.",
 )
-@click.option("--temperature", type=click.FloatRange(min=0), metavar="T")
+@click.option("--temperature", type=number(0), metavar="T")
 @click.option(
     "--opening",
     metavar="TEXT",
@@ -193,7 +198,7 @@ def build_command(
 )
 @click.option(
     "--repeats",
-    type=click.IntRange(min=1, max=100),
+    type=whole(1, 100),
     default=1,
     show_default=True,
     metavar="N",

@@ -8,6 +8,7 @@ from typing import Any, Final
 import click
 
 from tracedance_sdk.cli.complaints import complain
+from tracedance_sdk.cli.number_options import number, whole
 
 _EXIT_CODES: Final = """\b
 Exit codes:
@@ -44,13 +45,13 @@ Exit codes:
 @click.option("--judge", metavar="NAME|panel", help="Which judge; by default the panel.")
 @click.option(
     "--pass-from",
-    type=click.FloatRange(min=0, max=5),
+    type=number(0, 5),
     metavar="SCORE",
     help="The judge passes from this mean score on; by default as the rows say, else 4.",
 )
 @click.option(
     "--fail-below",
-    type=click.FloatRange(min=0, max=5),
+    type=number(0, 5),
     metavar="SCORE",
     help="Of a gate: fail below this, undecided from here to the passing score.",
 )
@@ -74,7 +75,7 @@ Exit codes:
 )
 @click.option(
     "--min-kappa",
-    type=click.FloatRange(min=-1, max=1),
+    type=number(-1, 1),
     default=0.6,
     show_default=True,
     metavar="K",
@@ -82,7 +83,7 @@ Exit codes:
 )
 @click.option(
     "--min-items",
-    type=click.IntRange(min=0),
+    type=whole(0),
     default=50,
     show_default=True,
     metavar="N",

@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from tracedance_sdk.cli.counts import count
+from tracedance_sdk.cli.number_options import whole
 
 _EXIT_CODES: Final = """\b
 Exit codes:
@@ -40,7 +41,7 @@ def compact(store: Path) -> int:
 @click.argument("store", type=click.Path(path_type=Path))
 @click.option(
     "--jobs",
-    type=click.IntRange(min=1),
+    type=whole(1),
     default=1,
     show_default=True,
     metavar="N",

@@ -7,6 +7,8 @@ from typing import Final
 
 import click
 
+from tracedance_sdk.cli.number_options import number
+
 _EXIT_CODES: Final = """\b
 Exit codes:
   0  better or no difference shown; with --margin: not worse by more
@@ -21,14 +23,14 @@ Exit codes:
 @click.argument("b", type=click.Path(path_type=Path))
 @click.option(
     "--alpha",
-    type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
+    type=number(0, 0.5, above=True, below=True),
     default=0.05,
     show_default=True,
     help="Chance of any false better or worse among all lines.",
 )
 @click.option(
     "--margin",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=number(0, 1, above=True, below=True),
     metavar="M",
     help="Ask whether B is worse by no more than M (0.05: five points of the pass rate).",
 )

@@ -12,6 +12,7 @@ import click
 from tracedance_sdk.cli.complaints import complain
 from tracedance_sdk.cli.exit_codes import EXIT_CODES
 from tracedance_sdk.cli.model_options import ModelOptions, model_options
+from tracedance_sdk.cli.number_options import whole
 
 if TYPE_CHECKING:
     from tracedance_sdk.cli.grading_jobs import GradingTools, SourceGrades
@@ -60,7 +61,7 @@ T = TypeVar("T")
 )
 @click.option(
     "--jobs",
-    type=click.IntRange(min=1),
+    type=whole(1),
     default=1,
     show_default=True,
     metavar="N",

@@ -8,6 +8,7 @@ from typing import Any, Final
 import click
 
 from tracedance_sdk.cli.complaints import complain
+from tracedance_sdk.cli.number_options import number, whole
 
 _EXIT_CODES: Final = """\b
 Exit codes:
@@ -67,7 +68,7 @@ _PATH: Final = click.Path(path_type=Path)
 )
 @click.option(
     "--margin",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=number(0, 1, above=True, below=True),
     default=0.1,
     show_default=True,
     metavar="M",
@@ -75,7 +76,7 @@ _PATH: Final = click.Path(path_type=Path)
 )
 @click.option(
     "--most-wrong",
-    type=click.FloatRange(0, 1),
+    type=number(0, 1),
     default=0.01,
     show_default=True,
     metavar="SHARE",
@@ -100,11 +101,11 @@ _PATH: Final = click.Path(path_type=Path)
     help="Of the coverage: let tests borrow from their own group, which shows what it costs.",
 )
 @click.option(
-    "--seed", type=int, default=0, show_default=True, metavar="N", help="Of the self-check."
+    "--seed", type=whole(), default=0, show_default=True, metavar="N", help="Of the self-check."
 )
 @click.option(
     "--most",
-    type=click.IntRange(min=1),
+    type=whole(1),
     default=400,
     show_default=True,
     metavar="N",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tracedance_sdk.cli.complaints import complain
+from tracedance_sdk.cli.number_options import whole
 
 if TYPE_CHECKING:
     from tracedance_sdk.cli.import_jobs import ImportOptions
@@ -40,7 +41,7 @@ _FILE: Final = click.Path(path_type=Path)
 @click.option("--strict", is_flag=True, help="Exit with 1 when anything was lost.")
 @click.option(
     "--jobs",
-    type=click.IntRange(min=1),
+    type=whole(1),
     default=1,
     show_default=True,
     metavar="N",

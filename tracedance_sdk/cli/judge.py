@@ -9,6 +9,7 @@ import click
 
 from tracedance_sdk.cli.complaints import complain
 from tracedance_sdk.cli.model_options import MODEL_NAMES, ModelOptions, model_options
+from tracedance_sdk.cli.number_options import number, whole
 from tracedance_sdk.cli.wanted import Wanted, cut_options, wanted_options
 
 _EXIT_CODES: Final = """\b
@@ -64,7 +65,7 @@ _INTERRUPTED: Final = 130
 )
 @click.option(
     "--repeats",
-    type=click.IntRange(min=1, max=100),
+    type=whole(1, 100),
     default=1,
     show_default=True,
     metavar="N",
@@ -72,7 +73,7 @@ _INTERRUPTED: Final = 130
 )
 @click.option(
     "--seed",
-    type=int,
+    type=whole(),
     default=0,
     show_default=True,
     metavar="S",
@@ -80,7 +81,7 @@ _INTERRUPTED: Final = 130
 )
 @click.option(
     "--max-characters",
-    type=click.IntRange(min=4_000),
+    type=whole(4_000),
     default=24_000,
     show_default=True,
     metavar="N",
@@ -88,13 +89,13 @@ _INTERRUPTED: Final = 130
 )
 @click.option(
     "--max-tokens",
-    type=click.IntRange(min=1),
+    type=whole(1),
     default=8_192,
     show_default=True,
     metavar="N",
     help="Cap on a judge's reply.",
 )
-@click.option("--temperature", type=click.FloatRange(min=0), metavar="T")
+@click.option("--temperature", type=number(0), metavar="T")
 @model_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
 def judge_command(

@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 from tracedance_sdk.cli.complaints import complain
+from tracedance_sdk.cli.number_options import whole
 from tracedance_sdk.cli.wanted import Wanted, cut_options, wanted_options
 
 _EXIT_CODES: Final = """\b
@@ -61,10 +62,10 @@ def _column_pairs(
     metavar="PATH",
     help="Of result sets: where the traces are that they are about.",
 )
-@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Take N items by chance.")
+@click.option("--sample", type=whole(1), metavar="N", help="Take N items by chance.")
 @click.option(
     "--seed",
-    type=int,
+    type=whole(),
     default=0,
     show_default=True,
     metavar="S",
@@ -78,7 +79,7 @@ def _column_pairs(
 @click.option("--sub-agents", is_flag=True, help="Label the runs of sub-agents too.")
 @click.option(
     "--max-characters",
-    type=click.IntRange(min=4_000),
+    type=whole(4_000),
     default=24_000,
     show_default=True,
     metavar="N",

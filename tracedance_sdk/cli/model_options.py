@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
+from tracedance_sdk.cli.number_options import number, seconds, whole
+
 if TYPE_CHECKING:
     from tracedance_sdk.llm import Asker, Budget, NamedModel, PriceTable
 
@@ -60,12 +62,10 @@ _OPTIONS: Final = (
         metavar="DIR",
         help="Where replies are kept; by default beside --out, as DIR.replies.",
     ),
-    click.option(
-        "--max-calls", type=click.IntRange(min=1), metavar="N", help="Send at most N calls."
-    ),
+    click.option("--max-calls", type=whole(1), metavar="N", help="Send at most N calls."),
     click.option(
         "--max-cost",
-        type=click.FloatRange(min=0, min_open=True),
+        type=number(0, above=True),
         metavar="USD",
         help="Start no call once this is spent.",
     ),
@@ -77,7 +77,7 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--concurrency",
-        type=click.IntRange(min=1, max=256),
+        type=whole(1, 256),
         default=8,
         show_default=True,
         metavar="N",
@@ -86,7 +86,7 @@ _OPTIONS: Final = (
     click.option(
         "--timeout",
         "timeout_s",
-        type=click.FloatRange(min=0, min_open=True),
+        type=seconds(),
         default=600,
         show_default=True,
         metavar="SECONDS",
@@ -94,7 +94,7 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--retries",
-        type=click.IntRange(min=0, max=10),
+        type=whole(0, 10),
         default=2,
         show_default=True,
         metavar="N",

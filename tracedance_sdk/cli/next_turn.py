@@ -10,6 +10,7 @@ import click
 
 from tracedance_sdk.cli.complaints import complain
 from tracedance_sdk.cli.model_options import MODEL_NAMES, ModelOptions, model_options
+from tracedance_sdk.cli.number_options import number, whole
 from tracedance_sdk.cli.wanted import Wanted, cut_options, wanted_options
 
 if TYPE_CHECKING:
@@ -47,23 +48,25 @@ _INTERRUPTED: Final = 130
 @wanted_options(tools="inferred")
 @click.option(
     "--samples",
-    type=click.IntRange(min=1),
+    type=whole(1),
     default=1,
     show_default=True,
     metavar="K",
     help="Replies for each context.",
 )
-@click.option("--seed", type=int, metavar="S", help="Sent with the first sample, S+1 the next, ...")
+@click.option(
+    "--seed", type=whole(), metavar="S", help="Sent with the first sample, S+1 the next, ..."
+)
 @click.option("--spec", type=click.Path(path_type=Path), metavar="FILE", help="Check each turn.")
 @click.option(
     "--max-tokens",
-    type=click.IntRange(min=1),
+    type=whole(1),
     default=32_768,
     show_default=True,
     metavar="N",
     help="Cap on a reply.",
 )
-@click.option("--temperature", type=click.FloatRange(min=0), metavar="T")
+@click.option("--temperature", type=number(0), metavar="T")
 @click.option(
     "--as-recorded", is_flag=True, help="Take temperature and top_p from the recorded turn."
 )

@@ -9,6 +9,7 @@ import click
 
 from tracedance_sdk.cli.complaints import complain
 from tracedance_sdk.cli.model_options import MODEL_NAMES, ModelOptions, model_options
+from tracedance_sdk.cli.number_options import number, seconds, whole
 from tracedance_sdk.errors import TraceDanceError
 
 _EXIT_CODES: Final = """\b
@@ -47,7 +48,7 @@ _WRONG_USE: Final = 2
 @click.option("--test", "tests", multiple=True, metavar="ID", help="Only these tests.")
 @click.option(
     "--trials",
-    type=click.IntRange(min=1, max=1_000),
+    type=whole(1, 1_000),
     default=1,
     show_default=True,
     metavar="N",
@@ -106,16 +107,16 @@ _WRONG_USE: Final = 2
 )
 @click.option(
     "--min-fidelity",
-    type=click.FloatRange(0, 1),
+    type=number(0, 1),
     default=0.0,
     metavar="SHARE",
     help="Share of a run's answers that must be evidence.",
 )
 @click.option("--nearest", is_flag=True, help="Name the nearest recordings of what was missed.")
-@click.option("--max-turns", type=click.IntRange(min=1), default=50, show_default=True, metavar="N")
+@click.option("--max-turns", type=whole(1), default=50, show_default=True, metavar="N")
 @click.option(
     "--run-timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=seconds(),
     default=600,
     show_default=True,
     metavar="SECONDS",
@@ -123,7 +124,7 @@ _WRONG_USE: Final = 2
 )
 @click.option(
     "--helper-timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=seconds(),
     default=120,
     show_default=True,
     metavar="SECONDS",
@@ -131,7 +132,7 @@ _WRONG_USE: Final = 2
 )
 @click.option(
     "--runs",
-    type=click.IntRange(min=1, max=256),
+    type=whole(1, 256),
     default=4,
     show_default=True,
     metavar="N",

@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from tracedance_sdk.cli.complaints import complain
+from tracedance_sdk.cli.number_options import whole
 
 _EXIT_CODES: Final = """\b
 Exit codes:
@@ -37,15 +38,15 @@ _FILE: Final = click.Path(path_type=Path)
     type=click.Choice(["week", "agent", "collector", "project"]),
     help="One rate for each.",
 )
+@click.option("--examples", type=whole(0), default=0, metavar="N", help="Show so many of each.")
 @click.option(
-    "--examples", type=click.IntRange(min=0), default=0, metavar="N", help="Show so many of each."
+    "--per-session", type=whole(), default=2, show_default=True, metavar="N", help="Kept."
 )
-@click.option("--per-session", type=int, default=2, show_default=True, metavar="N", help="Kept.")
-@click.option("--per-project", type=int, metavar="N", help="Kept of one project.")
-@click.option("--per-user", type=int, metavar="N", help="Kept of one user.")
+@click.option("--per-project", type=whole(), metavar="N", help="Kept of one project.")
+@click.option("--per-user", type=whole(), metavar="N", help="Kept of one user.")
 @click.option("--keep-duplicates", is_flag=True, help="Keep contexts that are nearly the same.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the order.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
+@click.option("--seed", type=whole(), default=0, show_default=True, help="Of the order.")
+@click.option("--jobs", type=whole(1), default=1, show_default=True, help="Processes.")
 @click.option("--out", type=_FILE, metavar="DIR", help="Write occurrences.jsonl; resumable.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
 def scan_command(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from tracedance_sdk.cli.number_options import whole
 from tracedance_sdk.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _VERDICTS: Final = ("pass", "fail", "critical", "inconclusive", "error", "missin
 )
 @click.option(
     "--turn",
-    type=click.IntRange(min=0),
+    type=whole(0),
     metavar="N",
     help="Only the turn with index N: of a trace with its neighbours, whole.",
 )
@@ -55,13 +56,11 @@ _VERDICTS: Final = ("pass", "fail", "critical", "inconclusive", "error", "missin
 )
 @click.option(
     "--limit",
-    type=click.IntRange(min=1),
+    type=whole(1),
     metavar="N",
     help=f"Of results: so many items at most.  [default: {_LIMIT}]",
 )
-@click.option(
-    "--offset", type=click.IntRange(min=0), metavar="N", help="Of results: pass over N items."
-)
+@click.option("--offset", type=whole(0), metavar="N", help="Of results: pass over N items.")
 @click.option("--json", "as_json", is_flag=True, help="Of results: print one JSON document.")
 def show(
     paths: tuple[Path, ...], *, full: bool, trace_id: str | None, turn: int | None, **results: Any

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import click
 
 from tracedance_sdk.cli.complaints import complain
+from tracedance_sdk.cli.number_options import whole
 
 if TYPE_CHECKING:
     from tracedance_sdk.formats import Collected
@@ -81,7 +82,7 @@ def cut_options(command: Callable[..., int]) -> Callable[..., int]:
         "--before-call", metavar="NAME", help="Take each turn that calls this tool."
     )
     numbered = click.option(
-        "--turn", type=click.IntRange(min=0), metavar="N", help="Take the turn with index N."
+        "--turn", type=whole(0), metavar="N", help="Take the turn with index N."
     )
     found: Callable[..., int] = numbered(named(command))
     return found
