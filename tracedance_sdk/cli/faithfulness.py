@@ -12,7 +12,7 @@ from tracedance_sdk.cli.number_options import number, whole
 
 _EXIT_CODES: Final = """\b
 Exit codes:
-  0  faithful: all nine points hold; --self-check: everything was caught; --coverage: counted
+  0  all nine points hold; --self-check: all was caught; --coverage: counted
   1  a point does not hold; --self-check: something was missed
   2  wrong use, or nothing to measure on
   3  nothing speaks against it, but something is not shown or not measured
