@@ -529,6 +529,44 @@ def test_the_options_begin_with_what_the_library_does() -> None:
     assert least.min == FEWEST_CHARACTERS
 
 
+@pytest.mark.parametrize(
+    ("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_run_that_is_stopped_keeps_what_was_judged(
+    sent: signal.Signals, code: int, places: Path, tracedance: Tracedance
+) -> None:
+    def script(request: Request, number: int) -> Answer:
+        # The second item is never judged to its end.
+        return Answer(reply_to(request, lambda _: 4), delay_s=60 if number else 0)
+
+    out = places / "out"
+    with scripted_models(script) as server:
+        command = [
+            "judge", str(places / "traces"), "--rubric", str(places / "kind.yaml"),
+            "--model", server.name("openai"), "--out", str(out), "--concurrency", "1",
+        ]  # fmt: skip
+        start = "from tracedance_sdk.cli import main; main()"
+        process = subprocess.Popen(
+            [sys.executable, "-c", start, *command], stderr=subprocess.PIPE, text=True
+        )
+        try:
+            while len(server.requests) < 2:
+                assert process.poll() is None
+                time.sleep(0.01)
+            process.send_signal(sent)
+            told = process.communicate(timeout=60)[1]
+        finally:
+            process.kill()
+    assert (process.returncode, told) == (
+        code,
+        "tracedance: stopped; replies so far are kept: the same command goes on from there\n",
+    )
+    assert [row.score for row in judged_rows(out)] == [0.8]
+    manifest = read_results(out).manifest
+    assert (manifest["scores"], manifest["exclusions"]) == (1, {"interrupted": 1})
+    assert tracedance("show", out).code == 0
+
+
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL], ids=["stopped", "killed"])
 def test_a_run_that_ended_half_way_goes_on_and_pays_nothing_twice(
     sent: signal.Signals, places: Path, tracedance: Tracedance

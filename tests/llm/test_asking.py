@@ -140,6 +140,50 @@ def test_a_cost_in_the_reply_itself_never_lifts_a_limit(stated: Any, tmp_path: P
             assert asker.spending.cost_usd == pytest.approx(0.6)
 
 
+UNKNOWN_COSTS: dict[str, Any] = {
+    "no usage": None,
+    "below nothing": {"prompt_tokens": -5, "completion_tokens": 1},
+    "400 digits": {"prompt_tokens": int("9" * 400), "completion_tokens": 1},
+    "half of it": {"prompt_tokens": 5},
+    "text": {"prompt_tokens": "5", "completion_tokens": "1"},
+    "no number": {"prompt_tokens": float("nan"), "completion_tokens": 1},
+}
+BLIND = (
+    "not_asked: stopped, as the cost is limited and that of a reply is not known: its usage is "
+    "missing or cannot be read"
+)
+
+
+@pytest.mark.parametrize("usage", UNKNOWN_COSTS.values(), ids=UNKNOWN_COSTS)
+def test_a_reply_of_unknown_cost_ends_a_run_whose_cost_is_limited(usage: Any) -> None:
+    body = saying("openai") | {"usage": usage}
+    with scripted_models(lambda *_: Answer(body)) as server:
+        limits = Limits(max_cost_usd=0.5)
+        replies = ask(server, 6, concurrency=1, limits=limits, price=PRICE)
+        assert {str(reply.missing) for reply in replies[1:]} == {BLIND}
+        assert len(server.requests) == 1
+        ask(server, 6, concurrency=1, limits=Limits(max_calls=6), price=PRICE)
+        assert len(server.requests) == 7
+
+
+def test_a_call_that_may_be_billed_counts_towards_the_limit_on_cost() -> None:
+    drops = Answer(saying("openai"), drop_after=10)
+    with scripted_models(lambda *_: drops) as server:
+        limits = Limits(max_cost_usd=0.5)
+        replies = ask(server, 8, concurrency=1, limits=limits, price=PRICE)
+    # The input is some 600 bytes, or 15 cents.
+    assert kinds(replies) == ["error"] * len(server.requests) + ["not_asked"] * (8 - 4)
+    assert str(replies[-1].missing) == "not_asked: the limit of $0.50 was reached"
+
+
+@pytest.mark.parametrize("status", [500, 429, 400])
+def test_a_call_that_an_endpoint_refuses_costs_nothing(status: int) -> None:
+    with scripted_models(lambda *_: Answer({"error": {"message": "no"}}, status)) as server:
+        limits = Limits(max_cost_usd=0.5)
+        replies = ask(server, 8, concurrency=1, limits=limits, price=PRICE)
+    assert kinds(replies) == ["error"] * 8
+
+
 def test_a_huge_stated_cost_ends_it_and_sums_stay_finite() -> None:
     spending = Spending(Budget(Limits(max_cost_usd=5.0)), PRICE)
     for _ in range(2):

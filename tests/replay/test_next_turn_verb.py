@@ -293,7 +293,14 @@ def test_a_store_is_read_and_an_unreadable_file_is_told(source: Path, tmp_path: 
     assert len(rows(tmp_path / "out")) == 1
 
 
-def test_an_interrupted_run_goes_on_where_it_stopped(source: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
+    ids=["int", "term", "hup"],
+)
+def test_an_interrupted_run_keeps_what_came_and_goes_on_where_it_stopped(
+    source: Path, tmp_path: Path, number: int, code: int
+) -> None:
     with scripted_models(lambda *_: Answer(saying("openai"), delay_s=0.05)) as server:
         options = ("--samples", "40", "--concurrency", "2")
         command = ["next-turn", str(source), "--model", server.name("openai"), *options]
@@ -304,15 +311,20 @@ def test_an_interrupted_run_goes_on_where_it_stopped(source: Path, tmp_path: Pat
         while len(server.requests) < 6:
             assert process.poll() is None
             time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         assert process.communicate(timeout=60)[1] == (
             "tracedance: stopped; replies so far are kept: the same command goes on from there\n"
         )
-        assert process.returncode == 130
-        assert not (out / "manifest.json").exists()
+        assert process.returncode == code
+        so_far = read_results(out)
+        assert [row.sample for row in so_far.rows] == sorted(row.sample for row in so_far.rows)
+        assert len(so_far.rows) >= 2
+        assert so_far.manifest["answers"] == len(so_far.rows)
+        assert so_far.manifest["exclusions"] == {"interrupted": 40 - len(so_far.rows)}
         kept = len(list((tmp_path / "out.replies").rglob("??/*.json")))
         sent = len(server.requests)
         assert sent - 2 <= kept <= sent
         assert ask(server, "openai", source, *options) == 0
     assert len(server.requests) == sent + 40 - kept
     assert len(rows(out)) == 40
+    assert read_results(out).manifest["exclusions"] == {}

@@ -17,8 +17,9 @@ Exit codes:
   0  everything was judged
   2  wrong use, or nothing to judge
   3  a score is missing, a reply is without its trace, or a source unread
+Stopped by Ctrl-C, SIGTERM or SIGHUP (130, 143, 129), what was judged so far is
+in the result set; the same command goes on from there.
 """
-_INTERRUPTED: Final = 130
 
 
 @click.command(name="judge", epilog=_EXIT_CODES)
@@ -121,15 +122,19 @@ def judge_command(
     from tracedance_sdk.cli.judge_items import Sources
     from tracedance_sdk.cli.judge_jobs import JudgePlan, run_judges
     from tracedance_sdk.cli.judge_output import print_judged
+    from tracedance_sdk.cli.leaving import leave_threads_behind
+    from tracedance_sdk.cli.stopping import stopped_by_signals
     from tracedance_sdk.cli.wanted import Missed
     from tracedance_sdk.replay import Cut
 
     plan = JudgePlan(calls=calls, **options)
     found = Sources(sources, traces, wanted, Cut(turn, before_call), sub_agents)
-    try:
-        judged = run_judges(plan, found, Missed())
-    except KeyboardInterrupt:
-        complain("stopped; replies so far are kept: the same command goes on from there")
-        return _INTERRUPTED
+    leave_threads_behind()
+    with stopped_by_signals() as stopped:
+        try:
+            judged = run_judges(plan, found, Missed())
+        except KeyboardInterrupt:
+            complain("stopped; replies so far are kept: the same command goes on from there")
+            return stopped.exit_code
     print_judged(judged, as_json=as_json)
     return judged.exit_code

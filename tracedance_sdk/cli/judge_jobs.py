@@ -17,6 +17,7 @@ from tracedance_sdk.grading import ResultSet, ResultSetWriter, check_writable
 from tracedance_sdk.judging import (
     MOST_CHARACTERS,
     OUTPUT_CAP,
+    JudgedItem,
     Mode,
     Panel,
     PanelFinding,
@@ -79,15 +80,41 @@ def run_judges(plan: JudgePlan, sources: Sources, missed: Missed) -> Judged:
     if not any(items.of):
         raise InvalidOption(_nothing(items.excluded))
     work = list(zip(panels, items.of, strict=True))
-    with asking_progress(opened, sum(len(of) for of in items.of)) as on_finding:
-        findings = run_panels(work, on_finding=on_finding)
-    rows = list(rows_of_panel(findings))
-    manifest = _manifest(plan, panels, items, findings) | spent(opened)
-    with ResultSetWriter(plan.out, manifest=manifest) as writer:
-        writer.add(rows)
+    so_far: list[PanelFinding] = []
+    try:
+        with asking_progress(opened, sum(len(of) for of in items.of)) as on_finding:
+
+            def keep(finding: PanelFinding) -> None:
+                so_far.append(finding)
+                if on_finding is not None:
+                    on_finding(finding)
+
+            findings = run_panels(work, on_finding=keep)
+    except BaseException:
+        # What came was paid for: it is kept, and the set says that it is not whole.
+        if so_far:
+            _write(plan, work, items, so_far, opened)
+        raise
+    manifest = _write(plan, work, items, findings, opened)
     is_short = any(found.score.n_missing for found in findings) or _is_lacking(items, sources)
     summaries = tuple(summarise(panel, findings) for panel in panels)
     return Judged(plan, summaries, manifest, 3 if is_short or missed.number else 0)
+
+
+def _write(
+    plan: JudgePlan,
+    work: list[tuple[Panel, list[JudgedItem]]],
+    items: Items,
+    findings: list[PanelFinding],
+    opened: list[OpenedModel],
+) -> dict[str, Any]:
+    """Write the result set of what was found so far and return its manifest."""
+    manifest = _manifest(plan, [panel for panel, _ in work], items, findings) | spent(opened)
+    if left := sum(len(of) for of in items.of) - len(findings):
+        manifest["exclusions"]["interrupted"] = left
+    with ResultSetWriter(plan.out, manifest=manifest) as writer:
+        writer.add(rows_of_panel(findings))
+    return manifest
 
 
 def _rubrics(names: tuple[str, ...]) -> list[Rubric]:

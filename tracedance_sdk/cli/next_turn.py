@@ -25,8 +25,9 @@ Exit codes:
   1  at least one answer failed or is critical by --spec
   2  wrong use, or no context that could be sent
   3  no failure, but a reply is missing, a check undecided, or a source unread
+Stopped by Ctrl-C, SIGTERM or SIGHUP (130, 143, 129), the replies so far are in
+the result set; the same command goes on from there.
 """
-_INTERRUPTED: Final = 130
 
 
 @click.command(name="next-turn", epilog=_EXIT_CODES)
@@ -92,16 +93,20 @@ def next_turn_command(
     killed run goes on where it stopped when it is started again: replies that were paid for lie in
     the cache.
     """
+    from tracedance_sdk.cli.leaving import leave_threads_behind
     from tracedance_sdk.cli.next_turn_jobs import NextTurnPlan, run_plan
     from tracedance_sdk.cli.next_turn_output import print_outcome
+    from tracedance_sdk.cli.stopping import stopped_by_signals
     from tracedance_sdk.cli.wanted import Missed
 
     plan, missed = NextTurnPlan(tools=wanted.tools, calls=calls, **options), Missed()
-    try:
-        outcome = run_plan(plan, _chosen(sources, wanted, plan, missed))
-    except KeyboardInterrupt:
-        complain("stopped; replies so far are kept: the same command goes on from there")
-        return _INTERRUPTED
+    leave_threads_behind()
+    with stopped_by_signals() as stopped:
+        try:
+            outcome = run_plan(plan, _chosen(sources, wanted, plan, missed))
+        except KeyboardInterrupt:
+            complain("stopped; replies so far are kept: the same command goes on from there")
+            return stopped.exit_code
     print_outcome(outcome, as_json=as_json)
     return outcome.exit_code or (3 if missed.number else 0)
 

@@ -102,16 +102,45 @@ def run_plan(plan: NextTurnPlan, sources: Iterable[Trace | Instance]) -> Outcome
     points, excluded = _sorted_out(plan, tools, sources)
     if not points:
         raise InvalidOption(_nothing_to_send(excluded))
-    with asking_progress([tools.opened], len(points) * plan.samples) as on_turn:
-        taken = run_next_turns(points, tools.opened.asker, plan.sampling, on_turn=on_turn)
-    model = tools.opened.name
-    rows = [row for item in taken for row in rows_of_turn(item, model=model, spec=tools.spec)]
-    manifest = _manifest(plan, tools, points, excluded, taken) | _odd_calls(rows)
-    with ResultSetWriter(plan.out, manifest=manifest) as writer:
-        writer.add(rows)
+    taken: list[TakenTurn] = []
+    try:
+        with asking_progress([tools.opened], len(points) * plan.samples) as on_turn:
+
+            def keep(item: TakenTurn) -> None:
+                taken.append(item)
+                if on_turn is not None:
+                    on_turn(item)
+
+            run_next_turns(points, tools.opened.asker, plan.sampling, on_turn=keep)
+    except BaseException:
+        # What came was paid for: it is kept, and the set says that it is not whole.
+        if taken:
+            _write(plan, tools, points, excluded, taken)
+        raise
+    rows, manifest = _write(plan, tools, points, excluded, taken)
     verdicts = [row.verdict for row in rows if row.verdict is not None]
     is_short = any(row.grader == GRADER and row.missing_reason for row in rows)
     return Outcome(plan, tuple(rows), manifest, exit_code(verdicts) or (3 if is_short else 0))
+
+
+def _write(
+    plan: NextTurnPlan,
+    tools: _Tools,
+    points: list[DecisionPoint],
+    excluded: list[Exclusion],
+    taken: list[TakenTurn],
+) -> tuple[list[ResultRow], dict[str, Any]]:
+    """Write the result set of the turns so far, in order, and return its rows and its manifest."""
+    order = {id(point): number for number, point in enumerate(points)}
+    taken = sorted(taken, key=lambda item: (order[id(item.point)], item.sample))
+    model = tools.opened.name
+    rows = [row for item in taken for row in rows_of_turn(item, model=model, spec=tools.spec)]
+    manifest = _manifest(plan, tools, points, excluded, taken) | _odd_calls(rows)
+    if left := len(points) * plan.samples - len(taken):
+        manifest["exclusions"]["interrupted"] = left
+    with ResultSetWriter(plan.out, manifest=manifest) as writer:
+        writer.add(rows)
+    return rows, manifest
 
 
 def _open(plan: NextTurnPlan) -> _Tools:

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.llm.chat import ChatModel, Context, Missing, Reply, Settings
 from tracedance_sdk.llm.event_loops import PerLoop
-from tracedance_sdk.llm.limits import Budget, Limits, Spending
+from tracedance_sdk.llm.limits import Budget, Limits, Outcome, Spending
 from tracedance_sdk.llm.plugin_models import PluginModel
 from tracedance_sdk.llm.prices import Price
 from tracedance_sdk.llm.provider_model import ProviderModel
@@ -164,8 +164,16 @@ class Asker:
                 return Reply(None, None, None, barred)
             reply = await send()
             usage = self.spending.priced(reply.usage)
-            self.spending.finish(usage, expected)
+            self.spending.finish(usage, expected, outcome=_outcome(reply))
         missing = reply.missing
         if missing is not None and missing.is_final and self._stopped is None:
             self._stopped = Missing("not_asked", f"stopped, as {missing.reason}")
         return reply._replace(usage=usage)
+
+
+def _outcome(reply: Reply) -> Outcome:
+    """Return what came of a call: whatever comes with success is paid for, be it unreadable."""
+    missing = reply.missing
+    if reply.turn is not None or missing is None or missing.kind == "unparsable":
+        return "replied"
+    return "lost" if missing.may_cost else "failed"

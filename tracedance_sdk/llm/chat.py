@@ -94,11 +94,13 @@ class Missing(NamedTuple):
         kind: A key of `MISSING`.
         reason: One line, no key or password in it.
         is_final: Whether every other call would fare the same: a refused key, an unknown model.
+        may_cost: Whether the provider may have been at work when the call failed, and bill it.
     """
 
     kind: MissingKind
     reason: str
     is_final: bool = False
+    may_cost: bool = False
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.reason}" if self.reason else self.kind

@@ -44,15 +44,16 @@ def missing_of(error: BaseException, sdk: ModuleType, *, secret: str | None) -> 
     if told is not None:
         return told_error(told, secret=secret)
     if isinstance(error, (sdk.APITimeoutError, http.TimeoutException, TimeoutError)):
-        return Missing("error", "no reply in time")
+        return Missing("error", "no reply in time", may_cost=True)
     if isinstance(error, sdk.APIStatusError):
         return _of_status(error, secret)
     if isinstance(error, CutStream):
-        return Missing("error", "the stream ended before the reply did")
+        return Missing("error", "the stream ended before the reply did", may_cost=True)
     if isinstance(error, _lost(sdk)):
         cause = error.__cause__ or error
         what = "no connection" if cause is not error else "connection lost"
-        return Missing("error", f"{what}: {_line(f'{type(cause).__name__} {cause}', secret)}")
+        reason = f"{what}: {_line(f'{type(cause).__name__} {cause}', secret)}"
+        return Missing("error", reason, may_cost=not isinstance(cause, http.ConnectError))
     if isinstance(error, (OddStream, sdk.APIError)):
         return Missing("unparsable", _line(str(error), secret))
     return None

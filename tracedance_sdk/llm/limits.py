@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.llm.chat import Missing
 from tracedance_sdk.llm.prices import Price, cost_of
 from tracedance_sdk.trace import Usage
 
+Outcome = Literal["replied", "lost", "failed"]
+
 _BYTES_PER_TOKEN: Final = 4
+_BLIND: Final = (
+    "stopped, as the cost is limited and that of a reply is not known: its usage is missing or "
+    "cannot be read"
+)
 
 
 class Limits(NamedTuple):
@@ -18,8 +24,10 @@ class Limits(NamedTuple):
     Attributes:
         max_calls: Calls that are sent; replies from a cache are none.
         max_cost_usd: No call is started once this is spent. A call under way counts as much as the
-            calls before it cost on average, and at least as much as its input is likely to cost.
-            What was started is finished, so a little more may be spent.
+            calls before it cost on average, and at least as much as its input is likely to cost;
+            so does one that failed while the provider may have been at work. What was started is
+            finished, so a little more may be spent. Nor is a call started once there is a reply
+            whose cost is not known, as its usage is missing or cannot be read.
     """
 
     max_calls: int | None = None
@@ -36,13 +44,16 @@ class Budget:
         limits: For all of them together.
         sent: Calls so far.
         cost_usd: What they cost, as far as that is known.
-        reserved_usd: What is set aside for the calls under way.
+        reserved_usd: What is set aside for the calls under way, and for those that failed and may
+            be billed all the same.
+        is_blind: Whether there was a reply whose cost is not known.
     """
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self.sent = 0
         self.cost_usd = self.reserved_usd = 0.0
+        self.is_blind = False
 
 
 class Spending:
@@ -96,6 +107,8 @@ class Spending:
         calls, cost = budget.limits
         if calls is not None and budget.sent >= calls:
             return Missing("not_asked", f"the limit of {calls:,} calls was reached")
+        if cost is not None and budget.is_blind:
+            return Missing("not_asked", _BLIND)
         if cost is not None and budget.cost_usd + budget.reserved_usd >= cost:
             return Missing("not_asked", f"the limit of ${cost:,.2f} was reached")
         self.sent += 1
@@ -112,17 +125,23 @@ class Spending:
         is_told = cost.usd == usage.cost_usd and not cost.is_odd
         return usage if is_told else usage.model_copy(update={"cost_usd": cost.usd})
 
-    def finish(self, usage: Usage | None, expected: float = 0.0) -> None:
+    def finish(
+        self, usage: Usage | None, expected: float = 0.0, *, outcome: Outcome = "failed"
+    ) -> None:
         """Count what a call that was started has cost.
 
         Args:
             usage: Of its reply.
             expected: What was set aside for it.
+            outcome: What came where the cost is not known: a reply, nothing though the provider may
+                have been at work, or a failure that costs nothing.
         """
-        self._budget.reserved_usd -= expected
         cost = cost_of(usage, None).usd
+        if cost is not None or outcome != "lost":
+            self._budget.reserved_usd -= expected
         if cost is None:
             self.unpriced += 1
+            self._budget.is_blind |= outcome == "replied"
             return
         self._priced += 1
         self.cost_usd += cost
