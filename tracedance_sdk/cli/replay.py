@@ -17,9 +17,9 @@ Exit codes:
   0  every run passed
   1  at least one run failed or is critical
   2  wrong use, or no test
-  3  no failure, but a run undecided, in error or not made, or no test in a file
-Stopped by Ctrl-C, SIGTERM or SIGHUP (130, 143, 129), the runs so far are in the
-result set.
+  3  no failure, but a run undecided, in error or not made, or a bad test file
+Stopped by Ctrl-C, SIGTERM or SIGHUP (130, 143, 129), the runs so far are in
+the result set.
 """
 _WRONG_USE: Final = 2
 
