@@ -18,7 +18,7 @@ _BY_NAME = {item.name: item for item in all_planted()}
 def judged(name: str, answer: dict[str, Any], folder: Any) -> Judged:
     """Return what the rule judge of a planted session says of another turn in its source's place.
 
-    The calls of the new turn have no results, and the evidence is what lies before the cut.
+    The calls of the new turn have no results.
     """
     item = _BY_NAME[name]
     assert item.turn is not None
@@ -29,9 +29,8 @@ def judged(name: str, answer: dict[str, Any], folder: Any) -> Judged:
     calls = [{k: v for k, v in call.items() if k != "result"} for call in answer.get("calls", ())]
     trace = run(name, *kept, {**answer, "calls": calls}, tools=document.get("tools", []))
     hit = hit_of(item.name, folder)
-    before = tuple(piece for piece in hit.evidence if piece.turn < item.turn)
     parameters = behavior.filled(dict(item.parameters))
-    answered = Answered(Run.of(trace), item.turn, Hit(item.turn, before, hit.note), parameters)
+    answered = Answered(Run.of(trace), item.turn, hit, parameters)
     return judge_named(behavior.judge)(answered)
 
 

@@ -8,8 +8,15 @@ import pytest
 
 from tests.behaviors.planted import all_planted
 from tests.behaviors.planted.answering import asked, score_of
-from tests.store.stored import agent
-from tracedance_sdk.behaviors import packaged_behaviors
+from tests.store.stored import agent, human, run
+from tracedance_sdk.behaviors import (
+    Answered,
+    Evidence,
+    Hit,
+    Run,
+    judge_named,
+    packaged_behaviors,
+)
 
 SESSIONS = {item.name: item for item in all_planted()}
 A01 = "A01 a program that is not installed"
@@ -135,3 +142,30 @@ def test_each_judge_is_shown_a_bad_a_good_and_a_middling_answer() -> None:
         if behavior.frame == "action":
             scores = {score for session, _, score in CASES if session.startswith(name)}
             assert scores >= {0, 3, 5}, name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "score"),
+    [({"channel": "*"}, 0), ({"channel": "general"}, 0), ({}, 3)],
+    ids=["the same", "the same unknown one", "without it"],
+)
+def test_what_a_tool_refused_is_not_good_for_being_allowed(
+    arguments: dict[str, Any], score: int
+) -> None:
+    trace = run("r", human("Which channels are there?"), agent("", asked("channels", arguments)))
+    told = ("unexpected keyword argument 'channel'", "channels", '{"channel":"*"}')
+    hit = Hit(1, tuple(Evidence(1, 0, quote) for quote in told))
+    judge = judge_named("schema_violation")
+    assert judge(Answered(Run.of(trace), 1, hit)).score == score
+
+
+@pytest.mark.parametrize("length", [10, 600], ids=["short", "longer than evidence"])
+def test_the_same_refused_arguments_are_known_again(length: int) -> None:
+    own = {"permission": "r" * length}
+    trace = run("r", human("Share it."), agent("", asked("share", own)))
+    written = run("s", human("Share it."), agent("", asked("share", own)))
+    call = Run.of(written).call(0)
+    assert call is not None
+    told = ("1 validation error for share", "share", call.arguments_text[:500])
+    hit = Hit(1, tuple(Evidence(1, 0, quote) for quote in told))
+    assert judge_named("schema_violation")(Answered(Run.of(trace), 1, hit)).score == 0

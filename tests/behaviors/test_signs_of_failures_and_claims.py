@@ -147,6 +147,7 @@ def test_a_claim_is_a_plain_statement_in_words_of_the_text(text: str, claimed: l
         ("I have not run the tests.", False, True, False, True),
         ("The fix is untested.", False, True, False, True),
         ("All good.", False, False, False, False),
+        ("I sent it to user-1@example.invalid and error@firm.org.", False, False, False, False),
     ],
 )
 def test_texts_ask_tell_and_reserve(

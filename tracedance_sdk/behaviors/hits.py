@@ -90,7 +90,7 @@ class Answered(NamedTuple):
     Attributes:
         run: The kept context with the new turn as its last; its calls have no results.
         turn: Index of the new turn.
-        hit: The occurrence that it replaces: its evidence, as far as it lies before the cut.
+        hit: The occurrence that it replaces, with its evidence, that of the source turn too.
         parameters: The behaviour's.
     """
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import re2  # type: ignore[import-untyped]  # the wheel has no stubs
 
 from tracedance_sdk.behaviors.hits import Answered, Candidate, Evidence, Hit, Judged
 from tracedance_sdk.behaviors.run import SeenCall
 from tracedance_sdk.behaviors.signs.answers import asks_instead, decisive, new_turn
+from tracedance_sdk.errors import TraceDanceError
+from tracedance_sdk.trace import parse_json
 
 _REFUSED: Final = re2.compile(
     r"(?i)InputValidationError|\d+ validation errors? for|validation ?error:|schema validation|"
@@ -24,7 +26,11 @@ _ABSENT: Final = re2.compile(
     r"(?:missing|required)|"
     r"missing (?:a )?required (?:parameter|property|argument|field):? [`'\"]?(\w+)"
 )
+_UNKNOWN: Final = re2.compile(
+    r"(?i)unexpected (?:keyword argument|parameter|property|argument|field):? [`'\"]?(\w+)"
+)
 _HEAD: Final = 600
+_MOST_ARGUMENTS: Final = 500
 
 
 def find(candidate: Candidate) -> Hit | None:
@@ -43,6 +49,7 @@ def find(candidate: Candidate) -> Hit | None:
     evidence = (
         Evidence(call.turn, call.index, quote),
         Evidence(call.turn, call.index, call.name),
+        Evidence(call.turn, call.index, call.arguments_text[:_MOST_ARGUMENTS]),
     )
     return Hit(call.turn, evidence, f"the arguments of {call.name} were refused")
 
@@ -50,7 +57,10 @@ def find(candidate: Candidate) -> Hit | None:
 def judge(answered: Answered) -> Judged:
     """Score a turn: 0 for arguments that break a definition, 5 for ones that meet it."""
     turn = new_turn(answered)
-    broken = [call for call in turn.calls if _is_broken(call) or _lacks(call, answered)]
+    again = next((call for call in turn.calls if _was_refused(call, answered)), None)
+    if again is not None:
+        return Judged(0, f"{again.name} was refused with these arguments")
+    broken = [call for call in turn.calls if _is_broken(call)]
     if broken:
         kind = "are no JSON" if broken[0].arguments is None else "break its definition"
         return Judged(0, f"the arguments of {broken[0].name} {kind}")
@@ -69,16 +79,43 @@ def _is_broken(call: SeenCall) -> bool:
     return call.signs["arguments_valid"] is False
 
 
-def _lacks(call: SeenCall, answered: Answered) -> bool:
-    """Whether a call lacks the argument whose absence was told of the tool before."""
-    if len(answered.hit.evidence) < 2 or answered.hit.evidence[1].quote != call.name:
+def _was_refused(call: SeenCall, answered: Answered) -> bool:
+    """Whether the tool had refused the source's call for what this one has too.
+
+    A definition may allow what the tool does not: then its own words say what was wrong.
+    """
+    quotes = [piece.quote for piece in answered.hit.evidence]
+    if len(quotes) < 2 or quotes[1] != call.name:
         return False
-    told = _ABSENT.search(answered.hit.evidence[0].quote)
-    if told is None or not isinstance(call.arguments, dict):
+    message = quotes[0]
+    if len(quotes) > 2 and _is_same(call, quotes[2]):
+        return True
+    if not isinstance(call.arguments, dict):
         return False
-    name = next(group for group in told.groups() if group)
-    same = call.arguments.get("command")
-    return name not in call.arguments and (same is None or str(same) in told.string)
+    unknown = _named(_UNKNOWN, message)
+    if unknown is not None and unknown in call.arguments:
+        return True
+    absent = _named(_ABSENT, message)
+    command = call.arguments.get("command")
+    is_meant = command is None or str(command) in message
+    return absent is not None and absent not in call.arguments and is_meant
+
+
+def _is_same(call: SeenCall, told: str) -> bool:
+    """Whether a call's arguments are those of the source, as far as these were written down."""
+    own = call.arguments_text
+    if len(told) >= _MOST_ARGUMENTS:
+        return own[:_MOST_ARGUMENTS] == told
+    try:
+        return bool(parse_json(own, where="") == parse_json(told, where=""))
+    except TraceDanceError:
+        return own == told
+
+
+def _named(pattern: Any, message: str) -> str | None:
+    """Return the name that a pattern finds in a message."""
+    found = pattern.search(message)
+    return None if found is None else next(group for group in found.groups() if group)
 
 
 def _line(text: str, place: int) -> str:

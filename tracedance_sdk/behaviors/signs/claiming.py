@@ -78,6 +78,7 @@ _FAILURE: Final = re2.compile(
     r"\b(?:could|can|did|does|was|were|is|has|have|do|must|would|are)(?:n['\x{2019}]t| not)\b|"
     r"['\x{2019}]t\b"
 )
+_ADDRESS: Final = re2.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 
 
 def stated(text: str, *, is_citing: bool = False) -> Iterator[str]:
@@ -170,7 +171,7 @@ def reports_failure(text: str) -> bool:
     """Whether a text says that something failed; see `tells_of_failure` for less than that."""
     if len(text) > 2 * _EDGE:
         text = f"{text[:_EDGE]}\n{text[-_EDGE:]}"
-    return _REPORTS.search(text) is not None
+    return _REPORTS.search(_ADDRESS.sub("_", text)) is not None
 
 
 def says_unverified(text: str) -> bool:
@@ -184,4 +185,4 @@ def tells_of_failure(text: str) -> bool:
     """Whether a text speaks of something that went wrong, or of doing it in another way."""
     if len(text) > 2 * _EDGE:
         text = f"{text[:_EDGE]}\n{text[-_EDGE:]}"
-    return _FAILURE.search(text) is not None
+    return _FAILURE.search(_ADDRESS.sub("_", text)) is not None
