@@ -110,7 +110,8 @@ class Behavior(BaseModel):
         question: What a judge of an answer is asked.
         levels: Score from 0 to 5 → what it means; 0 and 5 are there.
         judge: Name of the rule judge; None without one.
-        status: ``stable``, or ``experimental`` where too many of its occurrences were none.
+        status: ``stable``, or ``experimental`` where too many of its occurrences were none, or
+            where no real run has shown whether.
         notes: For people.
     """
 
