@@ -364,7 +364,7 @@ WRONG_USES: list[tuple[str, tuple[str, ...], str]] = [
     ("not replaced", ("--labels", "ann.jsonl", "--out", "ann.jsonl"), "is no calibration; name a"),
     ("no earlier", ("--labels", "ann.jsonl", "--against", "ann.jsonl"), "ann.jsonl"),
     ("bounds", ("--labels", "ann.jsonl", "--fail-below", "4.5"), "between 0 and the passing score"),
-    ("nan", ("--labels", "ann.jsonl", "--min-kappa", "nan"), "--min-kappa is no number; give one"),
+    ("nan", ("--labels", "ann.jsonl", "--min-kappa", "nan"), "'nan' is not a finite number"),
     ("nowhere", ("--labels", "ann.jsonl", "--out", "no/c.json"), "'no/c.json' cannot be written"),
     ("condition", ("--labels", "ann.jsonl", "--where", "true"), "--where chooses among traces"),
     ("no words", ("--ratings", "ann.jsonl"), "ann.jsonl"),

@@ -65,7 +65,7 @@ def test_odd_rows_end_in_figures_or_one_clear_error(
 
 def test_a_passing_score_of_0_is_0() -> None:
     rows = [
-        row.model_copy(update={"pass_from": 0, "verdict": "pass"})
+        row.model_copy(update={"pass_from": 0, "verdict": "pass", "raw_verdict": "pass"})
         if row.grader.startswith("rubric:")
         else row
         for row in rows_of("t", {"a": [1]})

@@ -62,12 +62,17 @@ _OPTIONS: Final = (
         metavar="DIR",
         help="Where replies are kept; by default beside --out, as DIR.replies.",
     ),
-    click.option("--max-calls", type=whole(1), metavar="N", help="Send at most N calls."),
+    click.option(
+        "--max-calls",
+        type=whole(1),
+        metavar="N",
+        help="Send at most N calls; tries of a call again are not counted.",
+    ),
     click.option(
         "--max-cost",
         type=number(0, above=True),
         metavar="USD",
-        help="Start no call once this is spent.",
+        help="Start no call once this is spent, or a reply does not say its tokens.",
     ),
     click.option(
         "--prices",

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from tracedance_sdk.errors import InvalidOption, shown
 from tracedance_sdk.grading.odd_fields import odd_field
 from tracedance_sdk.grading.results import ROWS, ResultRow, Subject
+from tracedance_sdk.grading.self_contradictions import self_contradiction
 
 
 class SoundRows(NamedTuple):
@@ -39,7 +40,8 @@ def sound_rows(
         wanted: Which rows are to be counted; None for all.
 
     Raises:
-        InvalidOption: Two rows about the same that differ, or a score that cannot be one.
+        InvalidOption: Two rows about the same that differ, a row that contradicts itself (see
+            `self_contradiction`), or a score that cannot be one.
 
     Example:
         >>> row = ResultRow(subject=Subject(trace_id="ab"), grader="judge:m", score=0.5)
@@ -58,7 +60,8 @@ def sound_rows(
         if wanted is not None and not wanted(row):
             continue
         extra = row.model_extra or {}
-        if (problem := odd_field(row.grader, extra)) is not None:
+        problem = odd_field(row.grader, extra) or self_contradiction(row)
+        if problem is not None:
             raise InvalidOption(f"{where}: line {line} of {ROWS}: {problem}")
         if row.subject.trace_id is None and row.subject.instance_id is None:
             kept.append(row)
