@@ -63,7 +63,7 @@ def check_source(source: str, *, where: str = "anchor.code") -> ast.Module:
     Example:
         >>> check_source("def anchor(run, place, parameters):\n    return open('x')")
         Traceback (most recent call last):
-        tracedance_sdk.errors.InvalidSpec: anchor.code: line 2: the name 'open' is not allowed
+        tracedance_sdk.errors.InvalidSpec: anchor.code: the name 'open' is not allowed @ line 2
     """
     if len(source) > _MOST_CHARACTERS:
         raise _invalid(where, [Problem(f"more than {_MOST_CHARACTERS:,} characters")])
@@ -71,8 +71,8 @@ def check_source(source: str, *, where: str = "anchor.code") -> ast.Module:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
-        place = f"line {line}: " if line else ""
-        raise _invalid(where, [Problem(f"{place}no Python: {error.args[0]}")]) from None
+        place = f"line {line}" if line else "$"
+        raise _invalid(where, [Problem(f"no Python: {error.args[0]}", place)]) from None
     nodes = list(ast.walk(tree))
     if len(nodes) > _MOST_NODES:
         raise _invalid(where, [Problem(f"more than {_MOST_NODES:,} parts")])
@@ -94,7 +94,7 @@ def _refusal(node: ast.AST) -> Problem | None:
     if what is None:
         return None
     line = getattr(node, "lineno", None)
-    return Problem(f"line {line}: {what} is not allowed" if line else f"{what} is not allowed")
+    return Problem(f"{what} is not allowed", f"line {line}" if line else "$")
 
 
 def _refused(node: ast.AST) -> str | None:
@@ -139,7 +139,7 @@ def _outline(tree: ast.Module) -> list[Problem]:
     """Return what is wrong with what stands at the top of the source."""
     allowed = (ast.FunctionDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Expr)
     problems = [
-        Problem(f"line {node.lineno}: only functions, imports and constants stand at the top")
+        Problem("only functions, imports and constants stand at the top", f"line {node.lineno}")
         for node in tree.body
         if not isinstance(node, allowed)
         or (isinstance(node, ast.Expr) and not isinstance(node.value, ast.Constant))
