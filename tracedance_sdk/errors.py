@@ -33,8 +33,9 @@ Each leaf is also the nearest builtin exception, so ``except ValueError`` keeps 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Problem(NamedTuple):
@@ -48,12 +49,44 @@ class Problem(NamedTuple):
 
 
 def shown(value: object, limit: int = 60) -> str:
-    """Return a value's `repr` on one line for a message, cut to `limit` characters."""
+    """Return a value's `repr` on one line for a message, cut to `limit` characters.
+
+    What stands for a number that JSON cannot hold is shown as that number.
+
+    Example:
+        >>> shown({"$type": "float", "$repr": "nan"})
+        'nan'
+    """
     try:
-        text = repr(value)
+        text = repr(_spoken(value))
     except Exception:  # noqa: BLE001 - such as an int of more digits than Python writes
         text = f"<{type(value).__name__}>"
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+_NUMBER: Final = re.compile(r"[-+0-9a-z.]{1,400}")
+
+
+def _spoken(value: object) -> object:
+    """Return a value with the stubs of numbers, see `tracedance_sdk.trace`, as those numbers."""
+    if isinstance(value, list):
+        return [_spoken(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    told = value.get("$repr")
+    is_stub = value.keys() == {"$type", "$repr"} and value["$type"] in ("int", "float")
+    if is_stub and isinstance(told, str) and _NUMBER.fullmatch(told):
+        return _Plain(told)
+    return {key: _spoken(item) for key, item in value.items()}
+
+
+class _Plain(str):
+    """A text that is its own `repr`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 class TraceDanceError(Exception):

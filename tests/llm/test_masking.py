@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import logging
 import string
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -96,6 +98,32 @@ def test_no_run_of_eight_characters_of_a_key_is_left(
     left = masked(f"{before}{piece}{after}", key)
     assert piece not in left
     assert masked(left, key) == left or "[key]" in left
+
+
+@given(
+    keys(),
+    st.sampled_from(["", "Bearer ", "user:", "a:", "ann@example.com:", "x" * 20]),
+    st.sampled_from(["", ":", "\n", "tail"]),
+    st.sampled_from([base64.b64encode, base64.urlsafe_b64encode]),
+)
+def test_a_key_in_base64_is_masked_whatever_stands_around_it(
+    key: str, before: str, after: str, encode: Callable[[bytes], bytes]
+) -> None:
+    coded = encode(f"{before}{key}{after}".encode()).decode()
+    left = masked(f"you sent {coded} to us", key)
+    assert left.startswith("you sent ")
+    assert left.endswith(" to us")
+    # Of the key at most what shares a character with its neighbours is left at either end.
+    shown = left.removeprefix("you sent ").removesuffix(" to us").split("[key]")
+    assert len(shown) == 2
+    assert len(shown[0]) <= len(before) * 8 // 6 + 1
+    assert len(shown[1].rstrip("=")) <= -(-len(after) * 8 // 6) + 2
+
+
+@given(keys(), st.sampled_from(["reversed", "hex", "HEX"]))
+def test_a_key_that_is_spelled_otherwise_is_masked(key: str, how: str) -> None:
+    coded = {"reversed": key[::-1], "hex": key.encode().hex(), "HEX": key.encode().hex().upper()}
+    assert masked(f"got ({coded[how]})", key) == "got ([key])"
 
 
 @given(keys(), st.sampled_from(["...", "***", "…", "xxxx", "ending in ", "the last four: "]))

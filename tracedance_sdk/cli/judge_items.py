@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from tracedance_sdk.cli.stores import is_store
 from tracedance_sdk.cli.wanted import Missed, Wanted, wanted_traces
-from tracedance_sdk.errors import InvalidOption, InvalidTrace, UnknownFormat
+from tracedance_sdk.errors import InvalidOption, InvalidTrace, UnknownFormat, UnreadableFile
 from tracedance_sdk.grading import ResultRow, ResultSet, Subject, read_results
 from tracedance_sdk.judging import ItemKey, JudgedItem, Rubric
 from tracedance_sdk.replay import (
@@ -76,6 +76,7 @@ def find_items(sources: Sources, rubrics: Sequence[Rubric], missed: Missed) -> I
     """
     results = [path for path in sources.paths if is_result_set(path)]
     others = tuple(path for path in sources.paths if path not in results)
+    check_there(others)
     if not results:
         if sources.traces:
             raise InvalidOption(
@@ -96,6 +97,17 @@ def find_items(sources: Sources, rubrics: Sequence[Rubric], missed: Missed) -> I
         )
     items, excluded, sets = _replied(sources, results, missed)
     return Items([items] * len(rubrics), excluded, sets)
+
+
+def check_there(paths: Iterable[Path]) -> None:
+    """See that every source exists, before anything else is said of it.
+
+    Raises:
+        UnreadableFile: One does not.
+    """
+    for path in paths:
+        if not path.exists():
+            raise UnreadableFile(f"{str(path)!r} does not exist")
 
 
 def is_result_set(path: Path) -> bool:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from tracedance_sdk.cli.judge_items import (
     NO_CONTEXT,
     Sources,
+    check_there,
     find_items,
     is_result_set,
     left_out,
@@ -64,7 +65,9 @@ def find_label_items(sources: Sources, rubric: Rubric, missed: Missed) -> LabelI
         found = find_items(sources, [rubric], missed)
         return LabelItems(found.of[0], found.excluded)
     if len(sets) < len(sources.paths):
-        stranger = next(path for path in sources.paths if path not in sets)
+        strangers = [path for path in sources.paths if path not in sets]
+        check_there(strangers)
+        stranger = strangers[0]
         raise InvalidOption(
             f"{str(stranger)!r} holds no results and others do: label one or the other; the traces "
             "that results are about come with --traces"

@@ -100,9 +100,16 @@ class ShownSet(NamedTuple):
 
 
 def result_folder(path: Path) -> Path | None:
-    """Return the folder of the result set that a path is, or is a file of; None for others."""
+    """Return the folder of the result set that a path is, or is a file of; None for others.
+
+    Rows beside a manifest that says no format, or is no JSON, are a result set that is broken:
+    whoever reads it then says so.
+    """
     folder = path.parent if path.name in _FILES and path.is_file() else path
-    return folder if format_of(folder / _FILES[0]) == RESULTS else None
+    manifest, rows = (folder / name for name in _FILES)
+    found = format_of(manifest)
+    is_broken = found is None and manifest.is_file() and rows.is_file()
+    return folder if found == RESULTS or is_broken else None
 
 
 def shown_sets(

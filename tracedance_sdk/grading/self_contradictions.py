@@ -66,11 +66,11 @@ def _of_verdicts(row: ResultRow, score: float, bar: float | None) -> str | None:
     if bar is not None and not _is_near_miss(score, bar):
         due = Verdict.PASS if score >= bar else Verdict.FAIL
         for name, found in (("raw_verdict", raw), ("verdict", verdict if raw is None else None)):
-            if found in _DECIDED and found is not due:
+            if found in _DECIDED and found != due:
                 side = "reaches" if due is Verdict.PASS else "is below"
                 return f"{name} is {found}, and rubric_score {score:g} {side} pass_from {bar:g}"
     is_explained = row.missing_reason is not None
-    if raw in _DECIDED and verdict in _DECIDED and raw is not verdict and not is_explained:
+    if raw in _DECIDED and verdict in _DECIDED and raw != verdict and not is_explained:
         return f"verdict is {verdict}, raw_verdict {raw}, and no missing_reason tells why"
     return None
 

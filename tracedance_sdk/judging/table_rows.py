@@ -99,7 +99,8 @@ def _cell_text(value: Json) -> str:
 def _decoded(data: bytes, where: str) -> str:
     is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
-        return data.decode("utf-16" if is_wide else "utf-8-sig")
+        # Programs that do not know the mark of the one before put another one first.
+        return data.decode("utf-16" if is_wide else "utf-8").lstrip("\ufeff")
     except UnicodeDecodeError as error:
         raise InvalidOption(
             f"{where!r} is not UTF-8 (byte {error.start}); save it as 'CSV UTF-8'"

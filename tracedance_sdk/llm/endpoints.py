@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final, NamedTuple
@@ -33,6 +34,9 @@ PROVIDERS: Final[dict[str, Provider]] = {
     "openai-responses": _OPENAI,
 }
 """Word before the colon → its API."""
+
+_SCHEMES: Final = ("http", "https")
+_SCHEME: Final = re.compile(r"@([A-Za-z][A-Za-z0-9+.-]*)://")
 
 GROUP: Final = "tracedance.models"
 """Entry points by which other packages offer models of further providers."""
@@ -99,6 +103,8 @@ def endpoint_of(name: str) -> Endpoint:
             f"the provider one of {known}"
         )
     model, url = rest, None
+    if provider is not None:
+        _check_scheme(rest)
     for scheme in ("@http://", "@https://"):
         if scheme in rest:
             model, _, tail = rest.partition(scheme)
@@ -107,6 +113,11 @@ def endpoint_of(name: str) -> Endpoint:
         raise InvalidOption(f"{_shown(name)} names no model; give {word}:model[@base_url]")
     if url is None and provider is not None:
         url = os.environ.get(provider.address, "").strip().rstrip("/") or None
+        if url is not None and not url.startswith(("http://", "https://")):
+            raise InvalidOption(
+                f"the variable {provider.address} has to hold an address that begins with http:// "
+                "or https://"
+            )
     default = "" if provider is None else provider.default
     if url is None or url == default:
         return Endpoint(word, model, default)
@@ -148,6 +159,16 @@ def key_of(endpoint: Endpoint) -> str | None:
     raise InvalidOption(f"{endpoint.name} needs a key: set the variable {variable}")
 
 
+def _check_scheme(rest: str) -> None:
+    """Refuse ``model@ftp://...``, which would be taken for the name of a model."""
+    found = _SCHEME.search(rest)
+    if found is not None and found[1] not in _SCHEMES:
+        raise InvalidOption(
+            f"the address of {_shown(rest)} begins with {shown(found[1] + '://')}, which cannot be "
+            "used; give one with http:// or https://"
+        )
+
+
 def _check(url: str) -> None:
     try:
         parts = urlsplit(url)
@@ -166,4 +187,5 @@ def _check(url: str) -> None:
 
 def _shown(name: str) -> str:
     """Return a name for an error, without what its address may hold of secrets."""
-    return shown(name.partition("@http")[0])
+    found = _SCHEME.search(name)
+    return shown(name if found is None else name[: found.start()])

@@ -5,7 +5,9 @@ characters. What is masked is
 
 * every run of six characters or more that the text shares with the key;
 * the first or last four or five characters of the key beside an ellipsis or a row of stars, after
-  words such as "ending in", or alone where they are no word and no number.
+  words such as "ending in", or alone where they are no word and no number;
+* the key written otherwise: backwards, in base64 (alone, or after whatever stood before it, such as
+  ``user:`` or ``Bearer``), in hexadecimal; and long pieces of that.
 
 Not masked are runs that ordinary text is made of: what all keys of a kind begin with
 (``sk-proj-``), a word that a key is composed of, such as ``required`` in ``sk-no-key-required``,
@@ -14,6 +16,7 @@ unless it is most of the key, and up to seven digits in a row.
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 from collections.abc import Iterator
@@ -27,6 +30,11 @@ MASK: Final = "[key]"
 
 _LEAST: Final = 6
 """Shortest key, and shortest run of one, that is masked wherever it stands."""
+
+_LEAST_OF_BASE64: Final = 8
+"""Characters of base64 that hold as many of the key as make a run."""
+
+_URL_SAFE: Final = str.maketrans("+/", "-_")
 
 _ENDS: Final = (5, 4)
 """Lengths of ends of a key that are masked where the text speaks of a key."""
@@ -104,11 +112,16 @@ class _Mask:
             re.compile(rf"{_CUE}({either})(?![A-Za-z0-9])"),
         ]
         self._alone = re.compile(rf"(?<![A-Za-z0-9])({either})(?![A-Za-z0-9])")
+        self._written = [
+            (form, form[at : at + least], at)
+            for form, least in _written_otherwise(secret)
+            for at in range(0, len(form) - least + 1, least)
+        ]
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return what is masked in a text, from left to right, without overlaps."""
         runs = [span for span in _joined(self._covered(text)) if not self._is_ordinary(text, span)]
-        return _joined([*runs, *self._hints(text)])
+        return _joined([*runs, *self._hints(text), *self._otherwise(text)])
 
     def _covered(self, text: str) -> Iterator[tuple[int, int]]:
         for run in self._runs:
@@ -116,6 +129,19 @@ class _Mask:
             while at >= 0:
                 yield at, at + _LEAST
                 at = text.find(run, at + 1)
+
+    def _otherwise(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield what a text shares with the key written otherwise, each as far as it goes."""
+        for form, piece, place in self._written:
+            at = text.find(piece)
+            while at >= 0:
+                start, stop, first, last = at, at + len(piece), place, place + len(piece)
+                while start and first and text[start - 1] == form[first - 1]:
+                    start, first = start - 1, first - 1
+                while stop < len(text) and last < len(form) and text[stop] == form[last]:
+                    stop, last = stop + 1, last + 1
+                yield start, stop
+                at = text.find(piece, stop)
 
     def _is_ordinary(self, text: str, span: tuple[int, int]) -> bool:
         run = text[slice(*span)]
@@ -132,6 +158,20 @@ class _Mask:
         for found in self._alone.finditer(text):
             if not found[1].isdigit() and not _WORD.fullmatch(found[1]):
                 yield found.span(1)
+
+
+def _written_otherwise(secret: str) -> Iterator[tuple[str, int]]:
+    """Yield other spellings of a key, each with the length of a piece that gives it away."""
+    data = secret.encode("utf-8", "surrogatepass")
+    yield secret[::-1], _LEAST
+    yield data.hex(), 2 * _LEAST
+    yield data.hex().upper(), 2 * _LEAST
+    for before in range(3):
+        # What comes before shifts the key, and shares a character with it; what follows does too.
+        coded = base64.b64encode(bytes(before) + data).decode().rstrip("=")
+        own = coded[(0, 2, 3)[before] : (before + len(data)) * 8 // 6]
+        for form in dict.fromkeys((own, own.translate(_URL_SAFE))):
+            yield form, _LEAST_OF_BASE64
 
 
 @lru_cache(maxsize=16)
