@@ -95,6 +95,8 @@ def print_scan(
         "sessions with a hit, with its 95 % interval.",
         hang=0,
     )
+    if any(item.behavior.status == "experimental" for item in wanted):
+        console.say("* experimental: its hits in real runs were mostly none, or there were none.")
     if by is not None:
         _print_rates(console, wanted, frequencies(found, by=by), by=by)
     if examples:
@@ -113,7 +115,7 @@ def _print_table(
     rows = [
         (
             item.behavior.id,
-            item.behavior.name + (" (experimental)" if item.behavior.status != "stable" else ""),
+            item.behavior.name + (" *" if item.behavior.status == "experimental" else ""),
             f"{funnel.candidates:,}",
             f"{funnel.hits:,}",
             f"{funnel.kept:,}",
