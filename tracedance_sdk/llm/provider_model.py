@@ -19,7 +19,9 @@ from tracedance_sdk.llm.endpoints import Endpoint, key_of
 from tracedance_sdk.llm.event_loops import LoopClients
 from tracedance_sdk.llm.failures import may_pass, missing_of, told_error
 from tracedance_sdk.llm.masking import masked, masked_value
+from tracedance_sdk.llm.reply_size import TOO_LARGE, cap_size, is_too_large
 from tracedance_sdk.llm.retrying import LONGEST_WAIT_S, stop_hopeless
+from tracedance_sdk.llm.streaming import OddStream
 from tracedance_sdk.trace import UNKNOWN, Json, ToolDefinition, Turn, parse_json
 
 TIMEOUT_S: Final = 600.0
@@ -146,7 +148,7 @@ class ProviderModel(ABC):
                 if self.is_streamed(request):
                     text = await self._streamed(sdk, request)
                 else:
-                    text = (await self._post(self._client, request)).http_response.text
+                    text = _text((await self._post(self._client, request)).http_response)
         except Exception as error:
             missing = missing_of(error, sdk, secret=self._key)
             if missing is None:
@@ -200,9 +202,11 @@ class ProviderModel(ABC):
                 if not kind.startswith("text/event-stream"):
                     # A page of a proxy's, or a server that does not stream.
                     await response.http_response.aread()
-                    return str(response.http_response.text)
+                    return _text(response.http_response)
                 return json.dumps(await self._collected(response))
             except Exception as error:
+                if is_too_large(response.http_response):
+                    raise OddStream(TOO_LARGE) from error
                 if left < 1 or not may_pass(error, sdk):
                     raise
             finally:
@@ -228,7 +232,9 @@ class ProviderModel(ABC):
         if self.endpoint.is_loopback:
             # Neither a proxy nor a redirect may take a local call off this machine.
             options = {"trust_env": False, "follow_redirects": False}
-        client = sdk.DefaultAsyncHttpxClient(event_hooks={"response": [stop_hopeless]}, **options)
+        client = sdk.DefaultAsyncHttpxClient(
+            event_hooks={"response": [cap_size, stop_hopeless]}, **options
+        )
         return getattr(sdk, kind)(
             api_key=self._key or _NO_KEY,
             base_url=self.endpoint.base_url,
@@ -242,6 +248,13 @@ class ProviderModel(ABC):
             return masked_value(parse_json(text.encode(), where="reply"), self._key)
         except InvalidJSON as error:
             return Missing("unparsable", masked(str(error), self._key))
+
+
+def _text(response: Any) -> str:
+    """Return the text of a response that was read whole; raises `OddStream` where it was cut."""
+    if is_too_large(response):
+        raise OddStream(TOO_LARGE)
+    return str(response.text)
 
 
 def _lacks(turn: Turn) -> Missing | None:
