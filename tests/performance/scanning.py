@@ -41,7 +41,7 @@ def made_store(folder: Path, n_sessions: int) -> Any:
 
     store = TraceStore.create(folder)
     store.add(sessions(n_sessions))
-    store.index()
+    store.index(processes=2)
     return store
 
 
