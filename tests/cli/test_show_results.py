@@ -341,3 +341,24 @@ def test_a_set_of_nothing_says_so(tmp_path: Path, tracedance: Tracedance) -> Non
     assert ran.code == 0
     assert ran.out.endswith("\n0 of 0 items shown\n")
     assert "0 rows about 0 items" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("manifest", "told"),
+    [
+        ('{"format": "tracedance.results"', "manifest.json: not JSON: "),
+        ('{"version": 1}', "is not of a result set: 'format' is not 'tracedance.results'"),
+        ("", "manifest.json: not JSON: "),
+    ],
+    ids=["cut", "no format", "empty"],
+)
+def test_a_set_whose_manifest_is_broken_says_so(
+    manifest: str, told: str, tmp_path: Path, tracedance: Tracedance
+) -> None:
+    (tmp_path / "rows.jsonl").write_text("{}\n")
+    (tmp_path / "manifest.json").write_text(manifest)
+    for path in (tmp_path, tmp_path / "rows.jsonl"):
+        ran = tracedance("show", path)
+        assert (ran.code, ran.out) == (2, "")
+        assert told in ran.err
+        assert "collector" not in ran.err

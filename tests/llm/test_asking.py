@@ -392,6 +392,23 @@ class Parrot:
         return Reply(context.turns[0], Usage(input_tokens=1, output_tokens=1), None)
 
 
+@pytest.mark.parametrize("scheme", ["ftp", "file", "HTTP", "ws+tls"])
+def test_an_address_of_another_scheme_is_refused(
+    scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(InvalidOption) as error:
+        chat_model(f"openai:m@{scheme}://user:{PLANTED}@x/v1")
+    assert str(error.value) == (
+        f"the address of 'm' begins with '{scheme}://', which cannot be used; give one with "
+        "http:// or https://"
+    )
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{scheme}://user:{PLANTED}@x/v1")
+    with pytest.raises(InvalidOption, match="OPENAI_BASE_URL has to hold an address") as error:
+        chat_model("openai:m")
+    assert PLANTED not in str(error.value)
+
+
 def test_any_object_that_completes_is_a_model() -> None:
     asker = Asker(Parrot(), limits=Limits(max_calls=1))
     question = Question(CONTEXT, TOOLS)

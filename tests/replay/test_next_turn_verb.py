@@ -192,6 +192,24 @@ def test_every_reply_is_one_row_whatever_became_of_it(
     assert PLANTED not in printed.out + printed.err
 
 
+@pytest.mark.parametrize(("width", "is_below"), [("80", True), ("400", False)])
+def test_a_reason_is_never_cut(
+    source: Path,
+    width: str,
+    is_below: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    told = " ".join(f"reason{number}" for number in range(20))
+    with scripted_models(lambda *_: Answer({"error": {"message": told}}, status=400)) as server:
+        assert ask(server, "openai", source) == 3
+    printed = capsys.readouterr().out
+    assert f"HTTP 400: {told}" in " ".join(printed.split())
+    assert ("missing: error; the first says: HTTP 400: reason0" in printed) == is_below
+    assert max(map(len, printed.splitlines())) <= int(width)
+
+
 def test_a_missing_reply_alone_exits_with_3(source: Path) -> None:
     with scripted_models(lambda *_: Answer(saying("openai", None))) as server:
         assert ask(server, "openai", source) == 3

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import click
 
-from tracedance_sdk.cli.columns import print_columns
+from tracedance_sdk.cli.columns import fit_columns, print_columns
 from tracedance_sdk.cli.counts import count
 from tracedance_sdk.cli.left_out import print_left_out
 from tracedance_sdk.cli.model_spending import told_spent
 from tracedance_sdk.cli.next_turn_jobs import Outcome
 from tracedance_sdk.llm import MISSING
 from tracedance_sdk.replay import GRADER
-from tracedance_sdk.report import document_text, in_one_line, report_console
+from tracedance_sdk.report import ReportConsole, document_text, in_one_line, report_console
 
 _NOT_ASKED: Final = "not_asked"
+_WHOLE: Final = 10_000
+"""Cells of a column that is not to be shortened."""
+
 _ODD_CALLS: Final = {
     "answers_with_unknown_tools": "calls what was not offered",
     "answers_with_bad_arguments": "arguments against the schema",
@@ -48,7 +51,7 @@ def print_outcome(outcome: Outcome, *, as_json: bool) -> None:
         (f"missing: {kind}", f"{number:,}", _example(outcome, kind))
         for kind, number in manifest["missing"].items()
     ]
-    print_columns(console, ("Reply", "number", "the first says"), rows, numbers=(1,))
+    _print_replies(console, rows)
     checked = Counter(str(row.verdict) for row in outcome.rows if row.verdict is not None)
     if checked:
         print_columns(
@@ -60,6 +63,19 @@ def print_outcome(outcome: Outcome, *, as_json: bool) -> None:
     print_left_out(console, manifest)
     console.say(told_spent(manifest))
     console.say(f"result set: {outcome.plan.out}")
+
+
+def _print_replies(console: ReportConsole, rows: Sequence[tuple[str, str, str]]) -> None:
+    """Print the table; where a reason would be cut, all reasons stand below it, whole."""
+    titles = ("Reply", "number", "the first says")
+    whole = {0: _WHOLE, 2: _WHOLE}
+    if fit_columns(console, titles, rows, numbers=(1,), least=whole):
+        print_columns(console, titles, rows, numbers=(1,))
+        return
+    print_columns(console, titles[:2], [row[:2] for row in rows], numbers=(1,))
+    for what, _, reason in rows:
+        if reason:
+            console.say(in_one_line(f"{what.strip()}; the first says: {reason}"), hang=2)
 
 
 def _headline(manifest: Mapping[str, Any], wanted: int) -> str:
