@@ -12,6 +12,7 @@ from tracedance_sdk.replay.derivation import RuleBook
 from tracedance_sdk.replay.recordings import (
     Conversation,
     Kind,
+    Meant,
     Named,
     Shelf,
     changed_by,
@@ -139,6 +140,28 @@ def test_a_write_whose_answer_was_lost_may_have_changed_the_record_that_was_read
             id="another thing of the server",
         ),
         pytest.param(("cancel_order", {"order": "A1"}), ("list_users", {}), False, id="no kin"),
+        pytest.param(
+            ("cancel_ticket", {"id": "T-1"}), ("show", {"ticket": "T-1"}), True, id="told by one",
+        ),
+        pytest.param(
+            ("cancel", {"ticket": "T-1"}), ("get_ticket", {"id": "T-1"}), True, id="by the other",
+        ),
+        pytest.param(
+            ("cancel_ticket", {"id": 17}), ("show", {"ticket": 17}), True, id="a number of one",
+        ),
+        pytest.param(
+            ("cancel", {"ticket": "T-1"}), ("show", {"ticket": "T-1"}), True, id="told by none",
+        ),
+        pytest.param(
+            ("cancel_support_ticket", {"id": "T-1"}), ("show", {"ticket": "T-1"}), True,
+            id="a kind of it",
+        ),
+        pytest.param(
+            ("cancel_ticket", {"id": "T-1"}), ("show", {"ticket": "T-2"}), False, id="another one",
+        ),
+        pytest.param(
+            ("cancel_ticket", {"id": "T-1"}), ("show", {"seat": "T-1"}), False, id="other kind",
+        ),
         pytest.param(("set", {"to": 4}), ("get", {}), False, id="names without a thing"),
     ],
 )  # fmt: skip
@@ -161,6 +184,14 @@ def test_a_read_by_number_after_a_recorded_write_is_not_answered_as_before_it() 
     assert (answer.stamp, answer.miss) == ("failed", "recording_stale")
 
 
+def test_a_read_by_another_name_after_a_recorded_write_is_not_answered_as_before_it() -> None:
+    own = recorded(("show", {"ticket": "T-1"}, "open"), ("cancel_ticket", {"id": "T-1"}, "done"))
+    found = session(own)
+    assert found.answer("cancel_ticket", {"id": "T-1"}).stamp == "same"
+    answer = found.answer("show", {"ticket": "T-1"})
+    assert (answer.stamp, answer.miss) == ("failed", "recording_stale")
+
+
 def test_a_listing_after_a_write_is_replayed_and_marked() -> None:
     own = recorded(("list_orders", {}, ["A1"]), ("cancel_order", {"order": "A1"}, "done"))
     found = session(own)
@@ -178,9 +209,10 @@ def test_a_listing_after_the_writes_it_was_recorded_after_is_none_of_another_wor
 
 
 def test_what_calls_are_about() -> None:
-    assert subjects_of("list_orders", {"limit": 3}) == {Kind("order")}
+    assert subjects_of("list_orders", {"limit": 3}) == {Kind("order"), Named("limit", "3")}
     assert subjects_of("get_order", {"order": 4, "note": "please"}) == {
         Named("order", "4"),
+        Meant("order", "4"),
         "please",
     }
     assert changed_by("return_delivered_order_items", {"order_id": "#W1"}) == {

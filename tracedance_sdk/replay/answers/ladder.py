@@ -52,8 +52,8 @@ from tracedance_sdk.replay.recordings import (
     Shelf,
     Subjects,
     Write,
+    changed_by,
     is_partly_hidden,
-    kinds_of,
     next_mark,
     recording_at,
     subjects_of,
@@ -260,7 +260,7 @@ class AnswerSession:
         if not recorded.stale or self._writes_by(name) or recorded.origin is None:
             return False
         subjects = self._subjects(call_key(name, arguments), name, arguments)
-        if all(isinstance(subject, Kind) for subject in subjects):
+        if any(isinstance(subject, Kind) for subject in subjects):
             return False
         before = self._ladder.shelf.conversation(recorded.origin.conversation).writes
         held = before[: recorded.origin.n_writes]
@@ -443,8 +443,7 @@ class AnswerSession:
         if self._writes_by(name):
             is_unknown = result.error is not None and result.error.type == NOT_RECORDED
             took_effect = None if is_unknown else result.ok is not False
-            subjects = self._subjects(key, name, arguments) | kinds_of(name)
-            made = Write(key, subjects, took_effect)
+            made = Write(key, changed_by(name, arguments), took_effect)
             self._writes.append(made)
             self._mark = next_mark(self._mark, made)
             if took_effect is not False:

@@ -25,6 +25,7 @@ from tracedance_sdk.replay.recordings.shelf import Borrowed, Shelf, recording_at
 from tracedance_sdk.replay.recordings.subjects import (
     LEAST_CHARACTERS,
     Kind,
+    Meant,
     Named,
     Subjects,
     changed_by,
@@ -40,6 +41,7 @@ __all__ = [
     "EffectOf",
     "Kind",
     "MadeCall",
+    "Meant",
     "Named",
     "Recording",
     "RecordingIndex",

@@ -3,7 +3,9 @@
 A write may have changed what a read shows when both are about the same thing. That is so when they
 share a text of `LEAST_CHARACTERS` or more, wherever it stands; or a number or a shorter text, which
 may be shared by chance, where it is called by the same name (``order_id``, or ``order`` of a tool
-that deals with orders). A call that names nothing (a listing) is about all things of its kind.
+that deals with orders). Of two such calls it is enough that one says so: ``id`` of ``close_ticket``
+is what ``ticket`` of ``show`` is. A call that names nothing (a listing) is about all things of its
+kind.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ LEAST_CHARACTERS: Final = 5
 """Shorter strings (a cabin, a country, yes) are shared by chance."""
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_NUMBERED: Final = re.compile(r"\d")
 _NAMESPACE: Final = re.compile(r"__|[./:]")
 _IDENTIFIERS: Final = ("id", "number", "no", "nr", "code", "key", "ref", "uuid")
 """Last words of the names of arguments that say which one."""
@@ -56,6 +59,22 @@ class Named(NamedTuple):
     value: str
 
 
+class Meant(NamedTuple):
+    """What a write may say which one of, by a name that is no proof of it: ``cabin``, ``ticket``.
+
+    It is about the same as a read that is known to name one, and as no other.
+
+    Attributes:
+        thing: The name of the argument, in words.
+        value: As a text.
+        is_meant: Always true; no such value is equal to one that is known to name.
+    """
+
+    thing: str
+    value: str
+    is_meant: bool = True
+
+
 class Kind(NamedTuple):
     """All things of a kind.
 
@@ -66,22 +85,26 @@ class Kind(NamedTuple):
     thing: str
 
 
-Subject = str | Named | Kind
+Subject = str | Named | Meant | Kind
 """What a call may be about; a text is one that is long enough to name something by itself."""
 
 Subjects = frozenset[Subject]
 
 
 def subjects_of(name: str, arguments: Json) -> Subjects:
-    """Return what a call is about; all things of its tool's kind where it names none.
+    """Return what a call is about; all things of its tool's kind where it names none for certain.
 
     Example:
-        >>> sorted(subjects_of("get_order", {"order_id": 17, "limit": 5}))
-        [Named(thing='order', value='17')]
-        >>> sorted(subjects_of("list_orders", {"limit": 5}))
+        >>> Named("order", "17") in subjects_of("get_order", {"order_id": 17, "limit": 5})
+        True
+        >>> sorted(subjects_of("list_orders", {}))
         [Kind(thing='order')]
     """
-    return _named(name, arguments) or kinds_of(name)
+    named, meant = _named(name, arguments)
+    found: set[Subject] = set(named or kinds_of(name))
+    found.update(Named(*item) for item in meant)
+    found.update(Meant(*item) for item in named if isinstance(item, Named))
+    return frozenset(found)
 
 
 def changed_by(name: str, arguments: Json) -> Subjects:
@@ -91,7 +114,8 @@ def changed_by(name: str, arguments: Json) -> Subjects:
         >>> sorted(changed_by("cancel_order", {"order": 17}))
         [Kind(thing='order'), Named(thing='order', value='17')]
     """
-    return kinds_of(name).union(_named(name, arguments))
+    named, meant = _named(name, arguments)
+    return kinds_of(name).union(named, (Meant(*item) for item in meant))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -114,8 +138,13 @@ def things_of(tool: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(things or [word for word in words[:1] if word not in _VERBS]))
 
 
-def _named(name: str, arguments: Json) -> Subjects:
+_Names = tuple[set[Subject], set[tuple[str, str]]]
+
+
+def _named(name: str, arguments: Json) -> _Names:
+    """Return what a call names, and what its other arguments may name."""
     found: set[Subject] = set()
+    meant: set[tuple[str, str]] = set()
     pending: list[tuple[str, Json]] = [("", arguments)]
     while pending:
         key, item = pending.pop()
@@ -127,22 +156,31 @@ def _named(name: str, arguments: Json) -> Subjects:
         elif kind is list:
             pending += [(key, inner) for inner in item]
         elif (kind is str or kind is int) and key and item != "":
-            thing = _thing_named(key, name)
-            if thing is not None:
-                found.add(Named(thing, str(item)))
-    return frozenset(found)
+            value = str(item)
+            things, may_be = _things_named(key, name)
+            found.update(Named(thing, value) for thing in things)
+            # A tool whose name speaks of no thing has to be told of which one it is to see to.
+            if may_be and not things_of(name) and kind is str and _NUMBERED.search(value):
+                found.add(Named(may_be, value))
+            elif may_be:
+                meant.add((may_be, value))
+    return found, meant
 
 
 @functools.lru_cache(maxsize=4096)
-def _thing_named(key: str, tool: str) -> str | None:
-    """Return what an argument says which one of; None for one that says something else."""
+def _things_named(key: str, tool: str) -> tuple[tuple[str, ...], str]:
+    """Return what an argument says which one of, else what it may: its own name."""
     words = [_singular(word) for word in _words(key)]
     things = things_of(tool)
     if len(words) > 1 and words[-1] in _IDENTIFIERS:
-        return None if words[-2] in _ATTRIBUTES else " ".join(words[:-1])
+        return ((), "") if words[-2] in _ATTRIBUTES else ((" ".join(words[:-1]),), "")
     if words and words[-1] in _IDENTIFIERS:
-        return " ".join(things)
-    return " ".join(words) if words and words[-1] in things else None
+        # The last word is what it is: a support ticket is a ticket.
+        return tuple(dict.fromkeys((" ".join(things), *things[-1:]))), ""
+    if not words or words[-1] in _ATTRIBUTES or words[-1] in _FILLING:
+        return (), ""
+    whole = " ".join(words)
+    return ((whole,), "") if words[-1] in things else ((), whole)
 
 
 def _words(name: str) -> list[str]:
