@@ -54,7 +54,11 @@ def real_runs(tmp_path_factory: pytest.TempPathFactory) -> TraceStore:
     with Path(folder, "real-runs.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not done.exists():
-            # As anybody would, with secrets masked, which matters to what is found.
+            # As anybody would, with secrets masked, which matters to what is found; how they are
+            # masked depends on the key.
+            TraceStore.create(path)
+            (path / "redaction.key").write_bytes(bytes(32))
+            (path / "redaction.key").chmod(0o600)
             assert run(["import", str(SHARED_DATA), "--store", str(path), "--quiet"]) == 0
             TraceStore.open(path).index()
             done.touch()
