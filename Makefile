@@ -82,7 +82,7 @@ test-browser: venv
 	TRACEDANCE_REQUIRE=browser $(BIN)/python -m pytest --inline-snapshot=disable \
 		tests/report/test_html_browser.py $(PYTEST_ARGS)
 
-# The same APIs with a real model behind them; a minute or two on two processors.
+# A real model behind the same APIs, some minutes on two processors; benchmarks need the shared data.
 test-local-model: $(LOCAL_MODEL_STAMP)
 	LOCAL_LLM_GGUF="$$($(LOCAL_MODEL)/bin/python tools/fetch_local_model.py $(LOCAL_MODEL_FILES))" \
 		TRACEDANCE_REQUIRE="local model" \

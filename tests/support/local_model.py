@@ -19,7 +19,7 @@ TEMPLATE = Path(__file__).parents[1] / "fixtures" / "chatml_tools.jinja"
 
 CONTEXT_TOKENS = 4096
 MOST_CALLS = 20
-"""That all tests of a session send together."""
+"""That next turns and judges send together; replays and benchmarks send so many each."""
 
 _sent: list[int] = []
 
