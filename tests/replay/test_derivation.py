@@ -135,7 +135,7 @@ def cancelling(number: int, *, state: str = "cancelled") -> list[Step]:
     return [
         ("get_order", asked, json.dumps(before)),
         ("cancel_order", asked, json.dumps(after)),
-        ("hand_over", {"why": f"reason {number}"}, "Transferred."),
+        ("hand_over", {"why": f"for reason number {number}"}, "Transferred."),
     ]
 
 
@@ -294,15 +294,73 @@ def test_a_text_with_few_values_of_the_record_in_it_is_no_echo(plan: str, told: 
 
 
 def test_an_argument_that_was_always_given_has_to_be() -> None:
-    recorded = [({"order": f"W-{n}"}, "done") for n in range(40)]
-    assert derived("archive", recorded, {"order": "W-99"}) == "done"
+    recorded = [({"order": f"W-{n}"}, f"W-{n} is stored") for n in range(40)]
+    assert derived("archive", recorded, {"order": "W-99"}) == "W-99 is stored"
     assert derived("archive", recorded, {}) is None
+
+
+def born(number: int) -> str:
+    return f"19{50 + number}-0{1 + number % 9}-11"
+
+
+YES: dict[str, tuple[str, str, Callable[[int], Any], Any, Any]] = {
+    "a date of birth": ("check_dob", "dob", born, "verified", "1900-01-01"),
+    "a code": ("check_code", "code", lambda n: f"{n * 7919:06d}", "verified", "000000"),
+    "a security answer": (
+        "security_answer",
+        "answer",
+        lambda n: f"my dog rex{n}",
+        {"verified": True},
+        "i do not know",
+    ),
+    "last digits": ("check_last4", "last4", lambda n: f"{4000 + n}", "ok", "0000"),
+    "a password in German": ("unlock", "kennwort", lambda n: f"wort{n}", "entsperrt", "x"),
+    "last digits in words": ("enter", "last_4_digits", lambda n: f"{4000 + n}", "in", "0000"),
+    "a name of no kind": ("proceed", "what", lambda n: f"k{n}", "weiter", "nope"),
+    "a yes": ("is_eligible", "user", lambda n: f"user_{n}", "yes", "nope"),
+    "a truth": ("is_eligible", "user", lambda n: f"user_{n}", True, "nope"),
+    "a truth in an object": ("is_open", "user", lambda n: f"user_{n}", {"open": True}, "nope"),
+    "a deletion": ("delete_acct", "account", lambda n: f"A-{n}", "deleted", "A-nope"),
+    "a deletion of nothing": ("delete_acct", "account", lambda n: f"A-{n}", "deleted", ""),
+    "a number": ("reserve", "seat", lambda n: n, "reserved", 4711),
+}
+
+
+@pytest.mark.parametrize("case", YES)
+def test_a_yes_to_right_ones_is_none_to_a_wrong_one(case: str) -> None:
+    name, argument, value_of, answer, wrong = YES[case]
+    for number in (24, 60):
+        recorded = [({argument: value_of(n)}, answer) for n in range(number)]
+        assert derived(name, recorded, {argument: wrong}) is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(lambda user: {"user": user, "eligible": True}, id="a truth beside it"),
+        pytest.param(lambda user: f"yes, {user} may", id="a yes in words"),
+        pytest.param(lambda user: {"user": user, "status": "verified"}, id="a state beside it"),
+    ],
+)
+def test_a_yes_beside_an_echo_is_a_yes(answer: Callable[[str], Any]) -> None:
+    recorded = [({"user": user}, answer(user)) for user in users()]
+    assert derived("look_at", recorded, {"user": "nope"}) is None
+
+
+@pytest.mark.parametrize("value", ["", "  ", None, -1, [], {}])
+def test_a_value_of_a_form_that_was_never_given_is_not_known(value: Any) -> None:
+    texts = [({"why": f"the customer has {n} questions"}, "Transferred.") for n in range(40)]
+    assert derived("hand_over", texts, {"why": "the customer wants a person"}) == "Transferred."
+    assert derived("hand_over", texts, {"why": value}) is None
+    orders = [({"order": f"W-{n}"}, f"W-{n} is stored") for n in range(40)]
+    assert derived("name", orders, {"order": "W-99"}) == "W-99 is stored"
+    assert derived("name", orders, {"order": value}) is None
 
 
 def test_what_a_read_shows_after_a_write_does_not_follow_from_the_call_alone() -> None:
     def reading(n: int) -> Conversation:
         asked = {"order": f"W-{1000 + n}"}
-        return conversation(f"r{n}", f"g{n}", ("get_order", asked, "open"))
+        return conversation(f"r{n}", f"g{n}", ("get_order", asked, f"{asked['order']}: open"))
 
     own = conversation("own", "mine", ("cancel_order", ASKED, "done"))
     index = index_of(own, *map(reading, range(30)))

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from tracedance_sdk.replay.derivation.known import KnownRecords, effective_write, named_values
 from tracedance_sdk.replay.derivation.parsed import Parsed, parsed
-from tracedance_sdk.replay.derivation.secret_arguments import holds_secret
+from tracedance_sdk.replay.derivation.secret_arguments import checks, holds_secret
 from tracedance_sdk.replay.recordings import (
     WRITES,
     Conversation,
@@ -47,7 +47,8 @@ def cases_of(index: RecordingIndex, effect_of: EffectOf) -> dict[str, list[Case]
     """Return the recorded calls of each tool, in order.
 
     A call is none to learn from where a part of it, or of its answer, is masked or was not kept,
-    nor one that gives a secret: recordings show hardly ever what a wrong one does.
+    nor one that gives a secret or has something checked: recordings show hardly ever what a wrong
+    one does.
     """
     found: dict[str, list[Case]] = defaultdict(list)
     for conversation in index.conversations:
@@ -67,7 +68,8 @@ def _add_cases(
         key, arguments = recording.key, recording.arguments
         answer = parsed(recording.result)
         is_error = recording.result.ok is False
-        if not recording.is_masked and not is_hidden(arguments) and not holds_secret(arguments):
+        is_proof = checks(recording.name, arguments) or holds_secret(arguments)
+        if not is_proof and not recording.is_masked and not is_hidden(arguments):
             found[recording.name].append(
                 Case(
                     conversation.group,

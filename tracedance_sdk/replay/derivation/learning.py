@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Final
 
+from tracedance_sdk.replay.derivation.approvals import approves
 from tracedance_sdk.replay.derivation.cases import Case
 from tracedance_sdk.replay.derivation.rule import LEAST_RIGHT, Rule, Seen
 from tracedance_sdk.replay.derivation.seen_arguments import LEAST_VALUES, SeenArguments
@@ -80,8 +81,16 @@ class Learner:
             without = Counter(key for n in gone for key in self._record_keys(n))
             fields = frozenset(k for k, n in self._fields.items() if n - without[k] == n_left)
         style = max(styles, key=styles.__getitem__)
-        seen = self._seen.without(gone)
-        unread = sorted(seen.names - self._read(term))
+        unread = sorted(set(self._seen.names) - self._read(term))
+        which: list[str] = []
+        if not self._by and (approves(term) or next(fields_read(term), None) is None):
+            # Who gave a wrong one was told something else, and is in no recording.
+            names = self._seen.names if approves(term) else unread
+            which = self._seen.which_ones(names)
+            if self._seen.is_each_its_own(which):
+                return None
+        seen = self._seen.without(gone, only_seen=which)
+        unread = [name for name in unread if name in seen.names]
         if unread and self._seen.goes_along(unread, out) is not None:
             return None
         slots = tuple(self._few(dict.fromkeys(slots_of(term)), out))

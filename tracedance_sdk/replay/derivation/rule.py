@@ -27,11 +27,13 @@ class Seen(NamedTuple):
         always: Those that all of them had.
         few: Those that had few values, with the canonical JSON of these: nobody knows what another
             value would do.
+        forms: The forms that the values of each had; see `form_of`.
     """
 
     names: frozenset[str] = frozenset()
     always: frozenset[str] = frozenset()
     few: tuple[tuple[str, frozenset[bytes]], ...] = ()
+    forms: tuple[tuple[str, frozenset[str]], ...] = ()
 
     def check(self, arguments: dict[str, Json]) -> None:
         """Check that a call is like those that were recorded.
@@ -44,6 +46,31 @@ class Seen(NamedTuple):
         for name, values in self.few:
             if name in arguments and canonical_json(arguments[name]) not in values:
                 raise NotApplicable(f"{name} had other values in all recorded calls")
+        for name, forms in self.forms:
+            if name in arguments and form_of(canonical_json(arguments[name])) not in forms:
+                raise NotApplicable(f"{name} was no such value in any recorded call")
+
+
+def form_of(value: bytes) -> str:
+    """Return what is alike in values of one type that are empty, or negative, or neither.
+
+    Args:
+        value: As canonical JSON.
+
+    Example:
+        >>> [form_of(value) for value in (b'"W-1"', b'" "', b"17", b"-3", b"[]", b"true")]
+        ['text', 'no text', 'number', 'number below 0', 'empty', 'truth']
+    """
+    first = value[:1]
+    if first == b'"':
+        return "text" if value[1:-1].strip() else "no text"
+    if first in (b"[", b"{"):
+        return "empty" if len(value) == 2 else "list" if first == b"[" else "object"
+    if first in (b"t", b"f"):
+        return "truth"
+    if first == b"n":
+        return "nothing"
+    return "number below 0" if first == b"-" else "number"
 
 
 class Rule(NamedTuple):

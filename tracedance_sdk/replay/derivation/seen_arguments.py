@@ -3,7 +3,8 @@
 What was never tried otherwise is not known. An argument that always had one of few values may be
 given one of these; one that was always there has to be; one that only ever went along with another
 (the zip code of a customer) may have been what the tool checked, so that a rule which does not look
-at it says nothing at all.
+at it says nothing at all. Neither does an answer that is always the same follow for a new order's
+number, whatever many right ones were told: nobody gave a wrong one. Free text is another matter.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from tracedance_sdk.replay.derivation.cases import Case
-from tracedance_sdk.replay.derivation.rule import Seen
+from tracedance_sdk.replay.derivation.rule import Seen, form_of
 from tracedance_sdk.trace import Json, canonical_json
 
 LEAST_VALUES: Final = 10
@@ -35,6 +36,11 @@ class SeenArguments:
         for given in self._spelled.values():
             for name, value in given.items():
                 self._values.setdefault(name, Counter())[value] += 1
+        self._forms: dict[str, Counter[str]] = {}
+        for name, values in self._values.items():
+            forms = self._forms[name] = Counter()
+            for value, number in values.items():
+                forms[form_of(value)] += number
         self._prose = {name for name in self._values if _is_prose(name, cases.values())}
 
     @property
@@ -42,16 +48,18 @@ class SeenArguments:
         """Of all arguments."""
         return list(self._values)
 
-    def without(self, gone: Collection[int]) -> Seen:
+    def without(self, gone: Collection[int], *, only_seen: Collection[str] = ()) -> Seen:
         """Return what was seen of arguments in all calls but some.
 
         Args:
             gone: Their numbers; all among those of the calls.
+            only_seen: Arguments that may be given no new value, however many they had.
         """
         n_left = len(self._spelled) - len(gone)
         names: set[str] = set()
         always: set[str] = set()
         few: list[tuple[str, frozenset[bytes]]] = []
+        forms: list[tuple[str, frozenset[str]]] = []
         for name, values in self._values.items():
             without = Counter(v for n in gone if (v := self._spelled[n].get(name)) is not None)
             n_with = values.total() - without.total()
@@ -60,12 +68,27 @@ class SeenArguments:
             names.add(name)
             if n_with == n_left:
                 always.add(name)
+            lost = Counter(form_of(value) for value in without.elements())
+            known = (form for form, n in self._forms[name].items() if n > lost[form])
+            forms.append((name, frozenset(known)))
             # So many values cannot all be among the few calls that are left out.
-            if len(values) < LEAST_VALUES + len(without):
+            if name in only_seen or len(values) < LEAST_VALUES + len(without):
                 left = frozenset(value for value, n in values.items() if n > without[value])
-                if len(left) < LEAST_VALUES:
+                if name in only_seen or len(left) < LEAST_VALUES:
                     few.append((name, left))
-        return Seen(frozenset(names), frozenset(always), tuple(sorted(few)))
+        return Seen(frozenset(names), frozenset(always), tuple(sorted(few)), tuple(sorted(forms)))
+
+    def which_ones(self, unread: Iterable[str]) -> list[str]:
+        """Return those of some arguments that say which one: neither free text nor a choice."""
+        return [
+            name
+            for name in unread
+            if name not in self._prose and len(self._values[name]) >= LEAST_VALUES
+        ]
+
+    def is_each_its_own(self, names: Iterable[str]) -> bool:
+        """Whether one of these arguments had another value in most calls."""
+        return any(2 * len(self._values[n]) > self._values[n].total() for n in names)
 
     def goes_along(self, unread: Iterable[str], gone: Collection[int]) -> str | None:
         """Return the first of some arguments that only ever went along with another one.

@@ -166,18 +166,18 @@ def evaluate(term: Term, scope: Scope) -> Json:
 
 def fields_read(term: Term) -> Iterator[Field]:
     """Yield the fields that a term reads; those of a list's items are its list's."""
-    return (item for item in _within(term) if isinstance(item, Field))
+    return (item for item in parts_of(term) if isinstance(item, Field))
 
 
 def slots_of(term: Term) -> Iterator[Field]:
     """Yield the fields that stand inside texts, but for those of a list's items."""
-    for item in _within(term):
+    for item in parts_of(term):
         for part in item.parts if isinstance(item, Filled) else ():
             if isinstance(part, Field) and part.root != "item":
                 yield part
 
 
-def _within(term: Term) -> Iterator[Term]:
+def parts_of(term: Term) -> Iterator[Term]:
     """Yield a term and all terms in it."""
     yield term
     inner: Iterable[Term] = ()
@@ -198,7 +198,7 @@ def _within(term: Term) -> Iterator[Term]:
         case Each():
             inner = term.of, term.item
     for item in inner:
-        yield from _within(item)
+        yield from parts_of(item)
 
 
 def field_of(field: Field, scope: Scope) -> Json:
