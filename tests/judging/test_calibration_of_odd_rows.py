@@ -119,6 +119,14 @@ def test_scores_that_cannot_be_are_refused(score: Any) -> None:
         judged_items(judged_set([[row]]))
 
 
+@pytest.mark.parametrize(("kind", "told"), [("float", "nan"), ("int", "9" * 30)])
+def test_a_number_that_json_cannot_hold_is_shown_as_one(kind: str, told: str) -> None:
+    stub = {"$type": kind, "$repr": told}
+    row = rows_of("t", {"a": [5]})[0].model_copy(update={"rubric_score": stub})
+    with pytest.raises(InvalidOption, match=rf"from 0 to 5 is needed, got {told} @ "):
+        judged_items(judged_set([[row]]))
+
+
 def test_rows_with_several_passing_scores_need_a_choice() -> None:
     rows = [
         [

@@ -268,6 +268,8 @@ def test_other_encodings_that_spreadsheets_write(path: Path) -> None:
     for data in (
         text.encode("utf-16"),
         text.encode("utf-8-sig"),
+        ("\ufeff" + text).encode("utf-8-sig"),
+        ("\u00ef\u00bb\u00bf" + text).encode(),
         text.replace("\n", "\r").encode(),
     ):
         assert read(path, data).labels[0].note == "grün"

@@ -15,6 +15,8 @@ from tracedance_sdk.errors import InvalidJSON, InvalidOption, shown
 from tracedance_sdk.trace import Json, parse_json
 
 _DELIMITERS: Final = ",;\t"
+_MISREAD_MARK: Final = "\u00ef\u00bb\u00bf"
+"""What becomes of the mark of UTF-8 where a program takes it for text and writes it anew."""
 
 TableRow = tuple[int, dict[str, str] | str]
 """The line at which a row begins, and the row by the names of its columns, or what is wrong."""
@@ -100,8 +102,9 @@ def _decoded(data: bytes, where: str) -> str:
     is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
         # Programs that do not know the mark of the one before put another one first.
-        return data.decode("utf-16" if is_wide else "utf-8").lstrip("\ufeff")
+        text = data.decode("utf-16" if is_wide else "utf-8").lstrip("\ufeff")
     except UnicodeDecodeError as error:
         raise InvalidOption(
             f"{where!r} is not UTF-8 (byte {error.start}); save it as 'CSV UTF-8'"
         ) from error
+    return text.removeprefix(_MISREAD_MARK)
