@@ -17,8 +17,8 @@ Exit codes:
   0  everything was judged
   2  wrong use, or nothing to judge
   3  a score is missing, a reply is without its trace, or a source unread
-Stopped by Ctrl-C, SIGTERM or SIGHUP (130, 143, 129), what was judged so far is
-in the result set; the same command goes on from there.
+Stopped by Ctrl-C, SIGTERM or SIGHUP (130, 143, 129), what was judged so far
+is in the result set; the same command goes on from there.
 """
 
 

@@ -25,8 +25,8 @@ Exit codes:
   1  at least one answer failed or is critical by --spec
   2  wrong use, or no context that could be sent
   3  no failure, but a reply is missing, a check undecided, or a source unread
-Stopped by Ctrl-C, SIGTERM or SIGHUP (130, 143, 129), the replies so far are in
-the result set; the same command goes on from there.
+Stopped by Ctrl-C, SIGTERM or SIGHUP (130, 143, 129), the replies so far are
+in the result set; the same command goes on from there.
 """
 
 
