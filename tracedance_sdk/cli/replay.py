@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -162,7 +164,9 @@ def replay_command(folder: Path, *, calls: ModelOptions, as_json: bool, **option
     leave_threads_behind()
     with stopped_by_signals() as stopped:
         try:
-            done = run_replay(plan)
+            # What an agent prints is no part of the report.
+            with contextlib.redirect_stdout(sys.stderr):
+                done = run_replay(plan)
         except KeyboardInterrupt:
             complain("stopped; the runs so far are in the result set")
             return stopped.exit_code

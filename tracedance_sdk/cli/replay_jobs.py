@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.cli.complaints import complain
-from tracedance_sdk.cli.replay_keeping import KeptRuns, check_place, in_order, masked_by
+from tracedance_sdk.cli.replay_keeping import KeptRuns, check_place, held, in_order, masked_by
 from tracedance_sdk.cli.replay_plan import ReplayPlan
 from tracedance_sdk.cli.replay_players import PlannedModels, players_of
 from tracedance_sdk.errors import TraceDanceError
@@ -17,6 +17,7 @@ from tracedance_sdk.replay import (
     JudgedRun,
     Masked,
     NotRun,
+    Players,
     RunLimits,
     Suite,
     SuiteSettings,
@@ -52,8 +53,9 @@ def run_replay(plan: ReplayPlan) -> Replayed:
             that can be run; nothing was run then. Or a file that can no longer be written.
     """
     check_writable(plan.out)
+    given, plan = plan, plan.from_here()
     broken: list[TraceDanceError] = []
-    suite = Suite.load(plan.folder, on_bad=broken.append)
+    suite = Suite.load(given.folder, on_bad=broken.append)
     masked = masked_by(plan)
     _tell_of_broken(broken, masked)
     chosen = _chosen(suite, plan.tests)
@@ -64,6 +66,17 @@ def run_replay(plan: ReplayPlan) -> Replayed:
     if plan.traces is not None:
         check_place(plan.traces, "--traces")
     kept = KeptRuns(plan, chosen, models.opened, broken)
+    with held(plan.out):
+        rows, manifest = _kept_runs(plan, chosen, players, kept, models)
+    verdicts = [row.verdict for row in rows if row.verdict] + [Verdict.ERROR] * len(broken)
+    found = in_order(kept.items, chosen)
+    return Replayed(given, found, rows, manifest, exit_code(verdicts))
+
+
+def _kept_runs(
+    plan: ReplayPlan, chosen: Suite, players: Players, kept: KeptRuns, models: PlannedModels
+) -> tuple[list[ResultRow], dict[str, Any]]:
+    """Run the tests and keep what comes; return the rows and the manifest."""
     try:
         with kept, _progress(len(chosen.tests) * plan.trials) as on_run:
 
@@ -78,10 +91,7 @@ def run_replay(plan: ReplayPlan) -> Replayed:
         if kept.items or isinstance(error, KeyboardInterrupt):
             kept.write()
         raise
-    rows, manifest = kept.write()
-    verdicts = [row.verdict for row in rows if row.verdict] + [Verdict.ERROR] * len(broken)
-    found = in_order(kept.items, chosen)
-    return Replayed(plan, found, rows, manifest, exit_code(verdicts))
+    return kept.write()
 
 
 def _settings(plan: ReplayPlan) -> SuiteSettings:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, Final, Self
@@ -12,7 +16,7 @@ from typing import Any, Final, Self
 from tracedance_sdk.cli.model_options import OpenedModel
 from tracedance_sdk.cli.model_spending import spent, versions
 from tracedance_sdk.cli.replay_plan import ReplayPlan
-from tracedance_sdk.errors import InvalidTrace, TraceDanceError, UnreadableFile
+from tracedance_sdk.errors import InvalidOption, InvalidTrace, TraceDanceError, UnreadableFile
 from tracedance_sdk.formats import save_trace
 from tracedance_sdk.grading import ResultRow, ResultSetWriter
 from tracedance_sdk.recording import SecretRedactor, holds_redaction_key, redaction_key
@@ -26,6 +30,9 @@ from tracedance_sdk.replay import (
     n_resting_on_simulated,
     rows_of_runs,
 )
+
+if sys.platform != "win32":
+    import fcntl
 
 _SHARE: Final = 10
 """So many times longer than writing the set takes, nothing is written after it."""
@@ -198,6 +205,37 @@ def check_place(folder: Path, option: str) -> None:
     except OSError as error:
         told = error.strerror or error
         raise UnreadableFile(f"{option} {str(folder)!r} cannot be written: {told}") from error
+
+
+@contextlib.contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Hold a folder, so that no other run writes into it meanwhile.
+
+    The lock is on the folder itself, and the system lets go of it however the process ends. Windows
+    and some file systems have none.
+
+    Raises:
+        InvalidOption: Another run holds it.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InvalidOption(
+                f"--out {str(folder)!r} is being written by another replay; name another folder, "
+                "or wait"
+            ) from None
+        except OSError:
+            pass  # a file system without locks
+        yield
+        with contextlib.suppress(OSError):  # whoever was forked meanwhile has it open as well
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+    finally:
+        os.close(descriptor)
 
 
 def _n_tests(found: list[JudgedRun | NotRun], doubt: Doubt) -> int:

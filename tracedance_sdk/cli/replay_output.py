@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from tracedance_sdk.cli.columns import print_columns
+from tracedance_sdk.cli.columns import fit_columns, print_columns, print_records
 from tracedance_sdk.cli.counts import count
 from tracedance_sdk.cli.model_spending import told_spent
 from tracedance_sdk.cli.replay_jobs import Replayed
@@ -17,6 +17,8 @@ from tracedance_sdk.replay import MISSES, STAMPS, JudgedRun, NotRun, missed_call
 from tracedance_sdk.report import ReportConsole, document_text, report_console, value_text
 
 _MOST_ROWS: Final = 40
+_PRODUCTION: Final = 1
+_NEVER_SHORTENED: Final = 10_000
 _WORST_FIRST: Final = (
     Verdict.CRITICAL,
     Verdict.FAIL,
@@ -40,11 +42,7 @@ def print_replayed(done: Replayed, *, as_json: bool) -> None:
     manifest = done.manifest
     worst_first = sorted(done.found, key=_severity)
     shown, left = worst_first[:_MOST_ROWS], worst_first[_MOST_ROWS:]
-    print_columns(
-        console,
-        ("Test", "production", "verdict", "raw", "answers", "ended", "why"),
-        [_line(item) for item in shown],
-    )
+    _print_runs([_line(item) for item in shown], console)
     if left:
         console.say(f"... and {len(left):,} more runs ({_told(left)}): {done.plan.out}")
     _print_withheld(shown, console)
@@ -66,6 +64,23 @@ def print_replayed(done: Replayed, *, as_json: bool) -> None:
     if manifest["calls"]["sent"] or manifest["calls"]["from_cache"]:
         console.say(told_spent(manifest))
     console.say(f"result set: {done.plan.out}")
+
+
+def _print_runs(lines: Sequence[tuple[str, ...]], console: ReportConsole) -> None:
+    """Print a line for each run, or a block where ids or verdicts would have to be shortened."""
+    titles: tuple[str, ...] = ("Test", "production", "verdict", "raw", "answers", "ended", "why")
+    if all(line[_PRODUCTION] == "-" for line in lines):
+        titles = titles[:_PRODUCTION] + titles[_PRODUCTION + 1 :]
+        lines = [line[:_PRODUCTION] + line[_PRODUCTION + 1 :] for line in lines]
+    least = dict.fromkeys(range(len(titles) - 1), _NEVER_SHORTENED)
+    if fit_columns(console, titles, lines, least=least):
+        print_columns(console, titles, lines, least=least)
+        return
+    del least[len(titles) - 3]
+    if fit_columns(console, titles, lines, least=least):
+        print_columns(console, titles, lines, least=least)
+    else:
+        print_records(console, titles, lines)
 
 
 def _print_withheld(items: Sequence[JudgedRun | NotRun], console: ReportConsole) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -40,9 +41,27 @@ class ReplayPlan(NamedTuple):
     no_redact: bool = False
     calls: ModelOptions = ModelOptions()
 
+    def from_here(self) -> ReplayPlan:
+        """Return the plan with absolute places: an agent may go to another folder."""
+        return self._replace(
+            folder=_absolute(self.folder),
+            out=_absolute(self.out),
+            traces=None if self.traces is None else _absolute(self.traces),
+            calls=self.calls._replace(
+                cache=None if self.calls.cache is None else _absolute(self.calls.cache)
+            ),
+        )
+
     @property
     def who_speaks(self) -> str:
         """The customer's name: a recorded agent asks nothing, so a script is enough for it."""
         if self.customer is not None:
             return self.customer
         return "scripted" if self.agent == RECORDED else "rules"
+
+
+def _absolute(place: Path) -> Path:
+    try:
+        return Path(os.path.abspath(place))  # noqa: PTH100 - links stay as they are
+    except OSError:
+        return place  # there is no folder here any more

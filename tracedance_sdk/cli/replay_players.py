@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tracedance_sdk.cli.model_options import OpenedModel, opened_models
+from tracedance_sdk.cli.replay_keeping import masked_by
 from tracedance_sdk.cli.replay_plan import RECORDED, ReplayPlan
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.grading import TaskRegistry, load_spec
@@ -71,7 +72,7 @@ def players_of(plan: ReplayPlan, suite: Suite, models: PlannedModels) -> Players
 def _agent(plan: ReplayPlan, suite: Suite) -> Any:
     if plan.agent == RECORDED:
         return lambda: RecordedAgent(suite)
-    return agent_named(plan.agent, offline=plan.calls.offline)
+    return agent_named(plan.agent, offline=plan.calls.offline, masked=masked_by(plan))
 
 
 def _customer(plan: ReplayPlan, models: PlannedModels) -> Callable[[Person], Any]:

@@ -254,8 +254,11 @@ def _problems(error: ValidationError, *, at: tuple[int | str, ...] = ()) -> list
 
 
 def files_of_tests(folder: str | os.PathLike[str]) -> list[Path]:
-    """Return the test files of a folder, in the order of their names."""
-    return sorted(path for path in Path(folder).glob(f"*{SUFFIX}") if path.is_file())
+    """Return the test files of a folder, in the order of their names.
+
+    What is named as a test and is none, such as a folder or a link to nothing, is among them.
+    """
+    return sorted(Path(folder).glob(f"*{SUFFIX}"))
 
 
 def answer_of(result: Result | None) -> dict[str, Json] | None:

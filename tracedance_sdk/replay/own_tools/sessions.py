@@ -248,7 +248,8 @@ def open_session(
         test = read_test(path) if path.exists() else None
         shown = os.fspath(recordings)
     if among is None and path is not None and not _FROM_OTHERS.isdisjoint(answers):
-        among = [read_test(file) for file in files_of_tests(path.parent) if file != path]
+        files = (file for file in files_of_tests(path.parent) if file.is_file())
+        among = [read_test(file) for file in files if file != path]
     return ReplaySession(
         test,
         name=name or shown,

@@ -12,7 +12,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.replay.running.apart import told_of
@@ -20,17 +20,25 @@ from tracedance_sdk.replay.running.asking import AgentUnderTest
 from tracedance_sdk.replay.running.function_agent import FunctionAgent, takes_tools
 from tracedance_sdk.replay.running.http_agent import HttpAgent
 from tracedance_sdk.replay.running.program_agent import CommandAgent, FirstReply
+from tracedance_sdk.replay.running.program_errors import ProgramErrors
+
+if TYPE_CHECKING:
+    from tracedance_sdk.replay.running.masking import Masked
 
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
-def agent_named(name: str, *, offline: bool = False) -> Callable[[], AgentUnderTest]:
+def agent_named(
+    name: str, *, offline: bool = False, masked: Masked | None = None
+) -> Callable[[], AgentUnderTest]:
     """Return what makes the agent of a run, by how users name it.
 
     Args:
         name: ``module:function``, ``file.py:function``, ``cmd:PROGRAM ARGUMENTS``, or an address
             of HTTP.
         offline: Refuse every address that is not on this machine.
+        masked: Takes secrets out of what a program writes to its standard error; by default those
+            that the recorder would find.
 
     Raises:
         InvalidOption: It names none.
@@ -47,11 +55,19 @@ def agent_named(name: str, *, offline: bool = False) -> Callable[[], AgentUnderT
             raise InvalidOption("cmd: names no program")
         if shutil.which(command[0]) is None:
             raise InvalidOption(f"cmd: there is no program {command[0]!r:.200} that can be run")
-        start = FirstReply()
-        return lambda: CommandAgent(command, start)
+        start, errors, folder = FirstReply(), ProgramErrors(masked), _here()
+        return lambda: CommandAgent(command, start, errors=errors, folder=folder)
     function = function_named(name)
     _check_signature(function, name)
     return lambda: FunctionAgent(function, name)
+
+
+def _here() -> str | None:
+    """Return where this process is; None where the folder is there no more."""
+    try:
+        return os.fspath(Path.cwd())
+    except OSError:
+        return None
 
 
 def _check_signature(function: Callable[..., Any], name: str) -> None:

@@ -19,6 +19,8 @@ _ASSIGNED: Final = re.compile(r"(-{0,2}[A-Za-z_][A-Za-z0-9_.-]*)=(.*)", re.DOTAL
 _QUERY: Final = re.compile(r"([?&;][^=&;#]*=)[^&;#]*")
 _USER: Final = re.compile(r"(?<=//)[^/@\s]*@")
 _HIDDEN: Final = r"\1[MASKED]"
+_PASSWORD: Final = re.compile(r"(-p)(?![A-Za-z-]*(?:=|\Z)).+", re.DOTALL)
+"""What many programs take a password by, glued to it; not an option such as ``-port``."""
 
 
 class Masked:
@@ -75,7 +77,7 @@ class Masked:
         if not isinstance(masked, list):
             return str(masked)
         shown = [self._assigned(word) if isinstance(word, str) else str(word) for word in masked]
-        return shlex.join(shown)
+        return shlex.join(_without_passwords(shown))
 
     def _assigned(self, word: str) -> str:
         """Return a word such as ``--token=abc`` without its value, where that is secret."""
@@ -109,3 +111,16 @@ class Masked:
     def _finding(self, finding: Finding) -> Finding:
         evidence = tuple(self.value(item) for item in finding.evidence)
         return finding._replace(reason=self.text(finding.reason), evidence=evidence)
+
+
+def _without_passwords(words: list[str]) -> list[str]:
+    """Return words without the values of ``-p``."""
+    found: list[str] = []
+    for word, before in zip(words, ["", *words], strict=False):
+        if before == "-p" and not word.startswith("[MASKED"):
+            found.append("[MASKED]")
+        elif word.startswith("-p="):
+            found.append(word if "[MASKED" in word else "-p=[MASKED]")
+        else:
+            found.append(_PASSWORD.sub(_HIDDEN, word) if word.startswith("-p") else word)
+    return found

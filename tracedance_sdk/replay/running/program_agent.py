@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from tracedance_sdk.errors import AgentFailed, AgentNotStarted, AgentUnreachable
 from tracedance_sdk.replay.running.asking import MOST_BYTES, Request, parsed_reply
+from tracedance_sdk.replay.running.program_errors import ProgramErrors
 from tracedance_sdk.trace import Json
 
 if TYPE_CHECKING:
@@ -60,21 +61,33 @@ class CommandAgent:
     """A program that reads one JSON line a request and writes one JSON line a reply.
 
     It is started once for each run, in a process group of its own, and ended by closing its input.
-    What is left of the group then is killed, at once where the program owes a reply. What it writes
-    to its standard error is passed on.
+    What is left of the group then is killed, at once where the program owes a reply. The
+    first lines that it writes to its standard error are shown, without secrets.
 
     Args:
         command: The program with its arguments.
         start: Whether it was ever seen to reply, shared by the runs of one agent.
+        errors: Shows its standard error, shared likewise.
+        folder: Where it is run; by default where this process is.
     """
 
     runs_apart: Final = True
 
-    def __init__(self, command: Sequence[str], start: FirstReply | None = None) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        start: FirstReply | None = None,
+        *,
+        errors: ProgramErrors | None = None,
+        folder: str | None = None,
+    ) -> None:
         self.name = Path(command[0]).name
         self._command = tuple(command)
         self._start = start or FirstReply()
+        self._errors = errors or ProgramErrors()
+        self._folder = folder
         self._process: asyncio.subprocess.Process | None = None
+        self._telling: asyncio.Task[None] | None = None
         self._owes_reply = False
 
     async def reply(self, request: Request) -> Json:
@@ -109,7 +122,7 @@ class CommandAgent:
             self._owes_reply = False
             return line
         self._process = None
-        raise self._ended(await _exit_code(process))
+        raise self._ended(await _exit_code(process, self._telling))
 
     def _ended(self, code: int) -> AgentFailed | AgentNotStarted:
         if self._start.was_seen:
@@ -128,7 +141,7 @@ class CommandAgent:
             _kill_group(process)
         if process.stdin is not None:
             process.stdin.close()
-        await _exit_code(process)
+        await _exit_code(process, self._telling)
 
     async def _started(self) -> asyncio.subprocess.Process:
         if self._process is None:
@@ -137,11 +150,15 @@ class CommandAgent:
                     *self._command,
                     stdin=asyncio.subprocess.PIPE,
                     stdout=asyncio.subprocess.PIPE,
+                    stderr=asyncio.subprocess.PIPE,
+                    cwd=self._folder,
                     limit=MOST_BYTES,
                     start_new_session=True,
                 )
             except (OSError, ValueError) as error:
                 raise AgentUnreachable(f"{self._command[0]!r} cannot be run: {error}") from error
+            errors = cast("StreamReader", self._process.stderr)
+            self._telling = asyncio.create_task(self._errors.read(errors))
         return self._process
 
 
@@ -153,13 +170,21 @@ def _shown(command: Sequence[str]) -> str:
     return Masked(SecretRedactor(key=redaction_key(None))).command(shlex.join(command))
 
 
-async def _exit_code(process: asyncio.subprocess.Process) -> int:
+async def _exit_code(
+    process: asyncio.subprocess.Process, telling: asyncio.Task[None] | None
+) -> int:
     """Return how a program ended that talks no more; one that stays is ended.
 
-    What it still writes is read and forgotten: asyncio counts a program as ended only when its
-    output is. Its children are ended with it.
+    What it still writes is read and forgotten, so that it is not held up. Its children are ended
+    with it; one that has left its group may keep the pipes open, which are let go of all the same.
+
+    Args:
+        process: The program.
+        telling: Reads its standard error.
     """
-    forgetting = asyncio.create_task(_forget_output(process))
+    reading = [asyncio.create_task(_forget_output(process))]
+    if telling is not None:
+        reading.append(telling)
     try:
         for _ in range(2):
             with contextlib.suppress(TimeoutError):
@@ -171,20 +196,23 @@ async def _exit_code(process: asyncio.subprocess.Process) -> int:
         # The pipes are let go of before the loop may be closed.
         with contextlib.suppress(TimeoutError, OSError):
             async with asyncio.timeout(_PIPES_S):
-                await asyncio.wait((forgetting,))
+                await asyncio.wait(reading)
                 if process.stdin is not None:
                     process.stdin.close()
                     await process.stdin.wait_closed()
-        forgetting.cancel()
-        await asyncio.gather(forgetting, return_exceptions=True)
+        for task in reading:
+            task.cancel()
+        await asyncio.gather(*reading, return_exceptions=True)
+        # asyncio has no public name for it; an open one complains once the loop is closed.
+        process._transport.close()  # type: ignore[attr-defined]
+        await asyncio.sleep(0)
 
 
 async def _gone(process: asyncio.subprocess.Process) -> int:
-    """Wait for a program, and end its children, who may hold on to its output, when it has left."""
+    """Wait for a program; whoever holds on to its output is not waited for."""
     while process.returncode is None:  # noqa: ASYNC110 - `wait` waits for the output as well
         await asyncio.sleep(_LOOK_S)
-    _kill_group(process)
-    return await process.wait()
+    return process.returncode
 
 
 def _kill_group(process: asyncio.subprocess.Process) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import (
     AsyncGenerator,
     Callable,
@@ -36,6 +37,10 @@ from tracedance_sdk.replay.running.one_run import ReplayedRun, run_test
 from tracedance_sdk.replay.running.verdicts import Doubt, JudgedRun, RunGrader, judged
 
 RETRIES: Final = 2
+MOST_UNSTARTED: Final = 10
+"""After so many runs of which none had a reply, an agent's program is taken for one that cannot be
+started."""
+
 GRADER: Final = "replay"
 
 
@@ -111,7 +116,8 @@ async def run_suite(
     Raises:
         InvalidOption: Settings that cannot be kept, or a tool to be run that is not pure.
         InvalidTest: A test that cannot be run; see `faults_of`.
-        AgentNotStarted: The agent's program ends before it replies to anything, again and again.
+        AgentNotStarted: The agent's program ended before any reply in every run, or in the first
+            10. Where another run had a reply, such a run is made again, and its end is the agent's.
     """
     how = settings or SuiteSettings()
     if how.trials < 1 or how.concurrency < 1 or how.retries < 0:
@@ -121,21 +127,70 @@ async def run_suite(
         if faults := list(faults_of(test)):
             raise invalid_test(test.id, faults)
         _ladder(suite, test, players, how)
-    jobs = iter([(test, trial) for test in suite.tests for trial in range(how.trials)])
-    waiting: set[asyncio.Task[JudgedRun | NotRun]] = set()
+    jobs = _Jobs((test, trial) for test in suite.tests for trial in range(how.trials))
+    waiting: set[asyncio.Task[JudgedRun | NotRun | _Unstarted]] = set()
     try:
         while True:
-            while len(waiting) < how.concurrency and (job := next(jobs, None)) is not None:
+            while len(waiting) < how.concurrency and (job := jobs.next()) is not None:
                 waiting.add(asyncio.create_task(_one(suite, players, how, *job)))
             if not waiting:
+                jobs.end()
                 return
             done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
-                yield task.result()
+                if (item := jobs.settled(task.result())) is not None:
+                    yield item
     finally:
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
+
+
+class _Unstarted(NamedTuple):
+    """A run in which the agent's program ended before anything was heard of it."""
+
+    test: RebuiltTest
+    trial: int
+    why: AgentNotStarted
+
+
+class _Jobs:
+    """The runs that are to be made, also again."""
+
+    def __init__(self, jobs: Iterable[tuple[RebuiltTest, int]]) -> None:
+        self._left = deque(jobs)
+        self._unstarted: list[_Unstarted] = []
+        self._again: set[tuple[str, int]] = set()
+        self._is_heard = False
+
+    def next(self) -> tuple[RebuiltTest, int] | None:
+        return self._left.popleft() if self._left else None
+
+    def settled(self, item: JudgedRun | NotRun | _Unstarted) -> JudgedRun | NotRun | None:
+        """Return what came of a run, unless that is not known yet.
+
+        Raises:
+            AgentNotStarted: The program is given up.
+        """
+        if isinstance(item, _Unstarted):
+            key = (item.test.id, item.trial)
+            if key in self._again:
+                return NotRun(item.test, item.trial, one_line(str(item.why)))
+            self._unstarted.append(item)
+            if not self._is_heard and len(self._unstarted) >= MOST_UNSTARTED:
+                self.end()
+        elif isinstance(item, JudgedRun):
+            self._is_heard = True
+        if self._is_heard:
+            self._again |= {(one.test.id, one.trial) for one in self._unstarted}
+            self._left.extendleft((one.test, one.trial) for one in reversed(self._unstarted))
+            self._unstarted.clear()
+        return None if isinstance(item, _Unstarted) else item
+
+    def end(self) -> None:
+        """Raise what was wrong with a program that was never heard of."""
+        if self._unstarted:
+            raise self._unstarted[0].why
 
 
 def run_all(
@@ -182,7 +237,7 @@ def run_all(
 
 async def _one(
     suite: Suite, players: Players, how: SuiteSettings, test: RebuiltTest, trial: int
-) -> JudgedRun | NotRun:
+) -> JudgedRun | NotRun | _Unstarted:
     why: Exception | None = None
     for _ in range(how.retries + 1):
         try:
@@ -200,7 +255,7 @@ async def _one(
             limit_s=how.limits.helper_timeout_s,
         )
     if isinstance(why, AgentNotStarted):
-        raise why
+        return _Unstarted(test, trial, why)
     return NotRun(test, trial, one_line(str(why)))
 
 
