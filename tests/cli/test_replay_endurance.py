@@ -236,7 +236,7 @@ def add_badly():
         ("add", "no answer within 2 s", "failed", "tool_timeout"),
         ("add_async", "3", "pure", None),
         ("add_all", "[1,2]", "pure", None),
-        ("odd.add", "Odd", "pure", None),
+        ("odd.add", "Odd", "failed", "tool_untold"),
         ("add_badly", "GeneratorExit", "pure", None),
     ],
 )

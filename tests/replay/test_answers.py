@@ -116,6 +116,14 @@ def test_a_pure_tool_is_run_and_its_exception_is_its_answer() -> None:
     assert (failed.stamp, failed.result.ok) == ("pure", False)
 
 
+@pytest.mark.parametrize("value", [object(), {"found": [object()]}], ids=["an object", "within"])
+def test_what_a_pure_tool_returns_and_json_cannot_tell_is_no_answer(value: object) -> None:
+    answer = session(conversation("a", "g"), pure={"add": lambda: value}).answer("add", {})
+    assert (answer.stamp, answer.miss, answer.is_evidence) == ("failed", "tool_untold", False)
+    assert answer.result.error is not None
+    assert answer.result.error.type == "NotJson"
+
+
 def test_of_several_conversations_the_fresh_and_agreed_and_latest_is_borrowed_from() -> None:
     own = conversation("a", "g", begins="2026-03-01T00:00:00Z")
     older = conversation("b", "h", ("get_order", ORDER, "x"), begins="2026-01-01T00:00:00Z")

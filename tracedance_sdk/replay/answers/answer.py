@@ -19,7 +19,12 @@ STAMPS: Final[dict[Stamp, str]] = {
 """Where an answer came from, in the order in which it is looked for."""
 
 MissKind = Literal[
-    "something_new", "unknown_tool", "recording_incomplete", "recording_stale", "tool_timeout"
+    "something_new",
+    "unknown_tool",
+    "recording_incomplete",
+    "recording_stale",
+    "tool_timeout",
+    "tool_untold",
 ]
 
 MISSES: Final[dict[MissKind, str]] = {
@@ -28,6 +33,7 @@ MISSES: Final[dict[MissKind, str]] = {
     "recording_incomplete": "the call was made before, and its answer was not recorded",
     "recording_stale": "the record was written to since, and its new state is not known",
     "tool_timeout": "a pure tool that was run did not return",
+    "tool_untold": "a pure tool that was run returned what JSON cannot tell",
 }
 """Why no recording could be used."""
 

@@ -26,6 +26,7 @@ from tracedance_sdk.replay.answers.answer import Answer, MissKind, Origin
 from tracedance_sdk.replay.answers.first_records import untouched_records
 from tracedance_sdk.replay.answers.pure_tools import (
     TOOL_TIMEOUT,
+    TOOL_UNTOLD,
     PureCall,
     PureTool,
     run_pure,
@@ -476,6 +477,8 @@ def _computed(found: Simulated | Result | None) -> Answer:
     result = found if isinstance(found, Result) else Result(ok=False)
     if result.error is not None and result.error.type == TOOL_TIMEOUT:
         return Answer("failed", result, miss="tool_timeout")
+    if result.error is not None and result.error.type == TOOL_UNTOLD:
+        return Answer("failed", result, miss="tool_untold")
     return Answer("pure", result)
 
 

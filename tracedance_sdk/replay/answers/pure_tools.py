@@ -13,12 +13,15 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from tracedance_sdk.recording import freeze
-from tracedance_sdk.trace import ErrorInfo, Json, Result, spelled_out
+from tracedance_sdk.trace import ErrorInfo, Json, Result, is_opaque, spelled_out
 
 PureTool = Callable[..., Any]
 
 TOOL_TIMEOUT: Final = "ToolTimeout"
 """Type of the error that an agent is told where a pure tool does not return."""
+
+TOOL_UNTOLD: Final = "NotJson"
+"""Type of the error that an agent is told where a pure tool returns what JSON cannot tell."""
 
 _MOST_ITEMS: Final = 100_000
 _LONGEST: Final = 10_000
@@ -35,14 +38,16 @@ def run_pure(call: PureCall, *, limit_s: float | None = None) -> Result:
     """Run a tool and return what it gives as the recorder writes it.
 
     What it raises is its answer, as it would be in production. A coroutine is waited for, a
-    generator is read, an object is described.
+    generator is read. An object that JSON cannot hold, and whose description does not tell what it
+    is, is no answer.
 
     Args:
         call: The tool and its arguments.
         limit_s: Seconds after which it is left behind, in a thread of its own; None runs it here.
 
     Returns:
-        The result; its error is of type ``ToolTimeout`` where the tool did not return.
+        The result; its error is of type ``ToolTimeout`` where the tool did not return, ``NotJson``
+        where what it returned is no JSON and does not tell its value.
     """
     if limit_s is None and not _needs_loop(call.tool):
         return _result(call)
@@ -67,13 +72,32 @@ def _needs_loop(tool: PureTool) -> bool:
 
 def _result(call: PureCall) -> Result:
     try:
-        return Result(ok=True, content=_content(call.tool(**call.arguments)))
+        content = _content(call.tool(**call.arguments))
     except BaseException as error:  # a tool's failure is its answer
         # A key that is pressed reaches the main thread alone.
         is_key = isinstance(error, KeyboardInterrupt)
         if is_key and threading.current_thread() is threading.main_thread():
             raise
         return Result(ok=False, error=ErrorInfo(type=type(error).__name__, message=_told(error)))
+    untold = _untold(content)
+    if untold is not None:
+        told = f"what the tool returned holds a {untold}, which is no JSON"
+        return Result(ok=False, error=ErrorInfo(type=TOOL_UNTOLD, message=told))
+    return Result(ok=True, content=content)
+
+
+def _untold(content: Json) -> str | None:
+    """Return the type of an object whose description does not tell it; None without one."""
+    pending = [content]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            if is_opaque(item):
+                return str(item["$type"])[:200]
+            pending.extend(item.values())
+        elif isinstance(item, list):
+            pending.extend(item)
+    return None
 
 
 def _content(value: Any) -> Json:
