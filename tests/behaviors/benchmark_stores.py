@@ -38,7 +38,8 @@ def retrying(number: int, **fields: Any) -> Trace:
         "metadata": {"title": f"It fails still, number {number}, afterwards."},
         "started_at": f"2026-03-{1 + number % 28:02}T10:00:00Z",
     }
-    return run(f"t{number:04}", *turns, **{**own, **fields})
+    name = fields.pop("id", f"t{number:04}")
+    return run(name, *turns, **{**own, **fields})
 
 
 def fine(number: int) -> Trace:

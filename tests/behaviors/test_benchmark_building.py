@@ -136,6 +136,20 @@ def test_secrets_and_people_are_taken_out_and_equal_ones_stay_equal(made: Benchm
     assert len(masks) == 1
 
 
+def test_secrets_and_people_in_the_question_and_in_ids_are_taken_out(tmp_path: Path) -> None:
+    from tracedance_sdk.behaviors import TraceConstraints
+
+    named = TraceStore.create(tmp_path / "named")
+    named.add([retrying(1, id=f"{ADDRESS}/run1"), retrying(2)])
+    limits = TraceConstraints(where=f"trace_id LIKE '%{ADDRESS}%' OR project = '{SECRET}'")
+    out = tmp_path / "n.jsonl"
+    build_benchmark(parse_query("F01", kmin=1, constraints=limits), named, out)
+    for path in (out, datasheet_path(out)):
+        text = path.read_text()
+        assert ADDRESS not in text
+        assert SECRET not in text
+
+
 def test_names_of_a_list_are_replaced_too(store: TraceStore, tmp_path: Path) -> None:
     named = TraceStore.create(tmp_path / "named")
     turns = [

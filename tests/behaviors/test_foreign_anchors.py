@@ -228,6 +228,38 @@ def test_sql_that_harms_is_refused_or_killed(store: TraceStore, sql: str) -> Non
     assert scanned(store, behavior()).funnels[0].hits == 6, "the store is as it was"
 
 
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("x = 'a' * 10**10\n" + NOTHING + "pass", "MemoryError"),
+        ("x = sum(range(10**12))\n" + NOTHING + "pass", "source"),
+        ("from re import sys\n" + NOTHING + "pass", "ImportError"),
+        ("x = 1 / 0\n" + NOTHING + "pass", "ZeroDivisionError"),
+    ],
+    ids=["memory", "time", "import", "error"],
+)
+def test_what_stands_at_the_top_of_the_source_has_limits_too(
+    store: TraceStore, source: str, told: str
+) -> None:
+    began = time.monotonic()
+    with pytest.raises(InvalidQuery, match=told):
+        scanned(store, behavior(code=source))
+    assert time.monotonic() - began < 60
+
+
+def test_sql_that_names_a_trace_that_is_not_there_is_told(store: TraceStore) -> None:
+    scan = scanned(store, behavior("SELECT 'nosuch' AS trace_id, 1 AS turn"))
+    assert scan.funnels[0].hits == 0
+    assert "'nosuch', which is not there" in scan.errors[0]
+
+
+def test_a_quote_has_to_stand_where_it_is_said_to(store: TraceStore) -> None:
+    code = NOTHING + "return {'turn': 1, 'evidence': [{'turn': 1, 'quote': 'never said'}]}"
+    scan = scanned(store, behavior(code=code))
+    assert scan.funnels[0].hits == 0
+    assert "the quote 'never said' does not stand in turn 1" in scan.errors[0]
+
+
 def test_a_foreign_behaviour_with_a_packaged_id_is_foreign_still(store: TraceStore) -> None:
     one = behavior("SELECT trace_id, turn FROM features WHERE is_destructive", id="F01")
     assert scan_store(store, [Wanted(one, {})]).funnels[0].hits == 3

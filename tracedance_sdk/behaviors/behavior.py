@@ -7,6 +7,7 @@ catalogue come with the package and are known by their ids and names.
 
 from __future__ import annotations
 
+import difflib
 import os
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -53,6 +54,17 @@ _Words = Annotated[str, Field(strict=True, max_length=8_000), AfterValidator(_st
 _Name = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 
 
+def _spelled_right(model: type[BaseModel], fields: object) -> object:
+    """Refuse a field that is nearly one of the model's: it would be kept and never looked at."""
+    names = list(model.model_fields)
+    for key in fields if isinstance(fields, dict) else ():
+        near = difflib.get_close_matches(str(key), names, n=1, cutoff=0.75)
+        if near and key not in names:
+            told = {"key": shown(key), "near": repr(near[0])}
+            raise PydanticCustomError("said", "{key} is no field; did you mean {near}?", told)
+    return fields
+
+
 class Anchor(BaseModel):
     """How occurrences are found.
 
@@ -70,6 +82,11 @@ class Anchor(BaseModel):
     sql: _Words
     predicate: _Name | None = None
     code: Annotated[str, Field(strict=True, max_length=20_000)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _spelled(cls, fields: object) -> object:
+        return _spelled_right(cls, fields)
 
     @model_validator(mode="after")
     def _one_stage(self) -> Anchor:
@@ -132,6 +149,11 @@ class Behavior(BaseModel):
     judge: _Name | None = None
     status: Literal["stable", "experimental"] = "stable"
     notes: _Words | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _spelled(cls, fields: object) -> object:
+        return _spelled_right(cls, fields)
 
     @property
     def rubric(self) -> Rubric:

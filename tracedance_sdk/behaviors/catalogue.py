@@ -14,7 +14,7 @@ from typing import Final
 
 from tracedance_sdk.behaviors.behavior import Behavior, load_behavior, parse_behavior
 from tracedance_sdk.behaviors.hits import Predicate, RuleJudge
-from tracedance_sdk.errors import InvalidOption, InvalidSpec, shown
+from tracedance_sdk.errors import InvalidOption, InvalidSpec, Problem, shown
 from tracedance_sdk.trace import parse_yaml
 
 _PACKAGE: Final = "tracedance_sdk.behaviors"
@@ -51,9 +51,21 @@ def behavior_named(name: str) -> Behavior:
         if wanted in (text.casefold() for text in names):
             return behavior
     if wanted.endswith((".yaml", ".yml", ".json")):
-        return load_behavior(name)
+        return _no_double(load_behavior(name), name)
     ids = ", ".join(packaged_behaviors())
     raise InvalidOption(f"no behaviour {shown(name)}; there are {ids}, and files (.yaml, .json)")
+
+
+def _no_double(behavior: Behavior, where: str) -> Behavior:
+    """Return a behaviour from a file unless it would pass for another one of the catalogue's."""
+    for own in packaged_behaviors().values():
+        if own.sha256 == behavior.sha256:
+            return behavior
+        taken = {own.id.casefold(), own.name.casefold(), (own.desirable or own.name).casefold()}
+        if named := {behavior.id.casefold(), behavior.name.casefold()} & taken:
+            problem = Problem(f"{shown(min(named))} is {own.id} of the catalogue; name yours apart")
+            raise InvalidSpec(f"{where}: {problem}", problems=[problem])
+    return behavior
 
 
 def is_packaged(behavior: Behavior) -> bool:

@@ -117,7 +117,7 @@ class PartitionReader:
         return found
 
     def rows(self, trace_ids: Iterable[str]) -> Iterator[TraceRows]:
-        """Yield the rows of some traces, in ascending order of their ids."""
+        """Yield the rows of some traces, in ascending order of their ids; others are not here."""
         wanted = sorted(set(trace_ids))
         for start in range(0, len(wanted), _AT_ONCE):
             ids = wanted[start : start + _AT_ONCE]
@@ -125,6 +125,8 @@ class PartitionReader:
             calls = self._of("calls", _CALLS, ids, "call")
             features = self._of("features", _FEATURES, ids, "turn, call NULLS FIRST")
             for name in ids:
+                if name not in features:
+                    continue
                 prompt = partial(self.system_prompt, name)
                 yield TraceRows(
                     name, turns.get(name, ()), calls.get(name, ()), features[name], prompt

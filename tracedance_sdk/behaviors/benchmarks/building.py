@@ -133,6 +133,7 @@ def build_benchmark(
     if len(instances) < query.kmin:
         raise too_few(work, len(instances))
     about = about_benchmark(work, instances, confirmer=confirmer, canary=canary)
+    about = {**about, "query": protection.value(about["query"])}
     audit = _audit(work) if how.audit else None
     write_benchmark(
         out,

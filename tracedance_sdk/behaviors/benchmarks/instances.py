@@ -54,7 +54,12 @@ def made_instance(
     """
     first = place.first
     session = hashed(first.session)
-    named = {"product": first.agent, "collector": first.collector, "model": first.model}
+    named = {
+        "trace_id": first.trace_id,
+        "product": first.agent,
+        "collector": first.collector,
+        "model": first.model,
+    }
     told: Any = protection.value(named)
     own: dict[str, Any] = {
         "behaviors": [behavior.id for behavior in query.behaviors],
@@ -65,7 +70,6 @@ def made_instance(
         },
         "tokens": context.tokens,
         "lineage": {
-            "trace_id": first.trace_id,
             "session_sha256": session,
             **told,
             "model_family": model_family(first.model),

@@ -91,7 +91,37 @@ def _evidence(value: Any, run: Run) -> Evidence:
     quote = value.get("quote", "")
     if not isinstance(quote, str):
         raise InvalidSpec(f"a quote is a text, not {shown(quote)}")
+    if quote and not _stands(run, turn, call, quote):
+        raise InvalidSpec(f"the quote {shown(quote)} does not stand in turn {turn}")
     return Evidence(turn, call, quote[:_LONGEST])
+
+
+def _stands(run: Run, turn: int, call: int | None, quote: str) -> bool:
+    """Whether a quote stands in a turn, a call or its result; upper and lower case are equal."""
+    seen = run.turns[turn]
+    calls = seen.calls if call is None else [run.call(call)]
+    told = [seen.text]
+    for one in calls:
+        if one is not None:
+            told += [one.name, one.arguments_text, str(one.arguments), one.result, one.command]
+            told += _texts(one.arguments)
+    wanted = quote.casefold()
+    return any(wanted in text.casefold() for text in told)
+
+
+def _texts(value: Any) -> list[str]:
+    """Return all texts inside a JSON value."""
+    found: list[str] = []
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            found.append(item)
+        elif isinstance(item, dict):
+            pending += item.values()
+        elif isinstance(item, list):
+            pending += item
+    return found
 
 
 def _index(value: Any, number: int, what: str) -> int:

@@ -11,8 +11,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -122,10 +123,12 @@ def _tell(sender: Connection, kind: str, value: Any = None) -> None:
 
 def _received(receiver: Connection, behavior: Behavior) -> ForeignFound:
     found = ForeignFound([], {}, [])
-    doing = "the query"
+    doing = "its source"
     while receiver.poll(_KILL_S):
         kind, value = _told(receiver)
-        if kind == "places":
+        if kind == "defined":
+            doing = "the query"
+        elif kind == "places":
             found.places.extend((name, turn, call) for name, turn, call in value)
         elif kind == "looking":
             doing = f"the second stage, at trace {value}"
@@ -150,15 +153,17 @@ def _search(
     sql, code = behavior.anchor.sql, behavior.anchor.code
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(BrokenPipeError), PartitionReader(folder, key) as reader:
-        stage = None if code is None else compiled(check_source(code))
+        import_module("re2")
         first = reader.select("SELECT trace_id FROM traces LIMIT 1")
         list(reader.rows(row[0] for row in first))  # what this loads, it loads before the walls
         _limit()
         _tell(sender, "ready")
         try:
+            stage = None if code is None else _defined(code)
+            _tell(sender, "defined")
             places = _places(reader, sql)
-        except (TraceDanceError, MemoryError) as error:
-            _tell(sender, "refused", str(error) or "the query takes more memory than it may")
+        except (TraceDanceError, MemoryError, _TooLongError) as error:
+            _tell(sender, "refused", str(error) or "it takes more memory than it may")
             return
         _tell(sender, "places", places)
         _second_stage(_Job(sender, behavior.frame, stage, given), reader, places)
@@ -212,6 +217,9 @@ def _second_stage(job: _Job, reader: PartitionReader, places: list[Place]) -> No
     for trace_id, turn, call in places:
         by_trace.setdefault(trace_id, []).append((turn, call))
     n_errors = n_stopped = 0
+    known = {row[0] for row in reader.select("SELECT trace_id FROM traces")}
+    for name in sorted(set(by_trace) - known)[:_MOST_ERRORS]:
+        _tell(job.sender, "error", f"the SQL names a trace {shown(name)}, which is not there")
     for rows in reader.rows(by_trace):
         _tell(job.sender, "looking", rows.trace_id)
         run = Run(rows)
@@ -252,13 +260,24 @@ def _asked(
     place: tuple[int, int | None],
     parameters: dict[str, Json],
 ) -> Any:
+    with _in_time("one place"):
+        return stage(run, {"turn": place[0], "call": place[1]}, dict(parameters))
+
+
+def _defined(code: str) -> Callable[[Any, Any, Any], Any]:
+    with _in_time("what stands at the top of the source"):
+        return compiled(check_source(code))
+
+
+@contextmanager
+def _in_time(what: str) -> Iterator[None]:
     def stop(_number: int, _frame: FrameType | None) -> None:
-        raise _TooLongError(f"more than {_INTERRUPT_S:g} s for one place")
+        raise _TooLongError(f"more than {_INTERRUPT_S:g} s for {what}")
 
     signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, _INTERRUPT_S)
     try:
-        return stage(run, {"turn": place[0], "call": place[1]}, dict(parameters))
+        yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
