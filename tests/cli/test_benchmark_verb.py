@@ -133,6 +133,21 @@ def test_a_file_that_cannot_be_used_is_a_rejection_too(
     assert [entry.name for entry in tmp_path.iterdir()] == ["mine.yaml"]
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("b.txt", "name a file that ends in .jsonl"), ("runs/b.jsonl", "lies inside the store")],
+    ids=["suffix", "inside"],
+)
+def test_a_file_that_no_benchmark_should_be_is_refused(
+    tracedance: Tracedance, runs: Path, tmp_path: Path, name: str, told: str
+) -> None:
+    out = runs / "b.jsonl" if name.startswith("runs/") else tmp_path / name
+    ran = tracedance("benchmark", "build", "--behavior", "F01", "--store", runs, "--out", out)
+    assert ran.code == 2
+    assert told in ran.err
+    assert not out.exists()
+
+
 def test_an_empty_store_is_a_rejection_and_no_store_is_wrong_use(
     build: Any, tmp_path: Path
 ) -> None:

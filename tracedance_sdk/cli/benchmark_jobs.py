@@ -172,6 +172,10 @@ def run_build(plan: BuildPlan) -> BuildOutcome:
         raise InvalidOption("--audit is of one behaviour; build a benchmark of each to audit it")
     if plan.out.is_dir() or not plan.out.parent.is_dir():
         raise InvalidOption(f"--out {str(plan.out)!r}: name a file in a folder that is there")
+    if plan.out.suffix != ".jsonl":
+        raise InvalidOption(f"--out {str(plan.out)!r}: name a file that ends in .jsonl")
+    if plan.store.resolve() in plan.out.resolve().parents:
+        raise InvalidOption(f"--out {str(plan.out)!r} lies inside the store; name a file elsewhere")
     store = TraceStore.open(plan.store, tools=plan.tools)
     opened = [] if plan.confirm is None else opened_models([plan.confirm], plan.calls, out=plan.out)
     confirmer = Confirmer(opened[0].asker, model_name=opened[0].name) if opened else None
