@@ -258,9 +258,10 @@ def test_occurrences_are_read_back_and_odd_files_refused(tmp_path: Path) -> None
     store = store_of(tmp_path / "s", [retrying(1)])
     found = scan_store(store, RETRIES).occurrences["F01"]
     path = tmp_path / "o.jsonl"
-    write_occurrences(path, found, note="mine")
+    write_occurrences(path, found, note="mine", version=7)
     assert list(read_occurrences(path)) == found
-    assert json.loads(path.read_text().splitlines()[0])["note"] == "mine"
+    first = '{"format":"tracedance.occurrences","version":1,"note":"mine"}'
+    assert path.read_text().splitlines()[0] == first
     path.write_text(path.read_text() + '{"id": 1}\n')
     with pytest.raises(InvalidTrace, match="line 3"):
         list(read_occurrences(path))

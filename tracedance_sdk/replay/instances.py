@@ -119,7 +119,8 @@ def write_instances(
         >>> [found.id for found in read_instances(path)]
         ['a']
     """
-    first = {**header, "format": FORMAT, "version": VERSION}
+    own: dict[str, Json] = {"format": FORMAT, "version": VERSION}
+    first = own | header | own
     lines = [first, *map(_document, instances)]
     try:
         with Path(path).open("wb") as file:

@@ -21,6 +21,7 @@ from tracedance_sdk.store import PartitionKey
 from tracedance_sdk.trace import json_digest
 
 FORMAT: Final = "tracedance.scan_outcome"
+VERSION: Final = 1
 _RULES: Final = 1
 """Goes up when the second stages of the catalogue change what they find."""
 
@@ -50,7 +51,7 @@ class KeptOutcomes:
         """Return what is kept of a partition; None when nothing, or nothing whole, is."""
         try:
             value = orjson.loads(self._path(key).read_bytes())
-            if value["format"] != FORMAT:
+            if (value["format"], value["version"]) != (FORMAT, VERSION):
                 return None
             return _read(value)
         except (OSError, ValueError, KeyError, TypeError):
@@ -85,6 +86,7 @@ def _release() -> str:
 def _written(outcome: Outcome) -> dict[str, Any]:
     return {
         "format": FORMAT,
+        "version": VERSION,
         "traces": outcome.traces,
         "sessions": outcome.sessions,
         "counted": [list(item) for item in outcome.counted],

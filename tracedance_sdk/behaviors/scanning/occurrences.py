@@ -101,7 +101,8 @@ def write_occurrences(
     """
     target = Path(path)
     draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    first: dict[str, Any] = {**header, "format": FORMAT, "version": VERSION}
+    own: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    first = own | header | own
     try:
         with draft.open("wb") as file:
             file.write(orjson.dumps(spelled_out(first)) + b"\n")
