@@ -295,7 +295,7 @@ CONFESSES = agent(TELLS, bash("rm -rf build", ""), started_at="2026-03-01T11:00:
         (reminder("# Summary\nThe user wants it tidy.", compaction=True), False),
         (reminder(f"Words: {TELLS}", compaction=True, started_at=EARLY), False),
         (reminder(f"Words: {TELLS}", started_at=LATE), True),
-        (reminder("<b>Nothing of it, only later.</b>", started_at=LATE), False),
+        (reminder("<b>Nothing of it, only later.</b>", started_at=LATE), True),
         (human(TELLS), False),
     ],
     ids=[

@@ -5,9 +5,10 @@ The checks, in order:
 1. *position*: the source turn is a turn of the agent's model, and something comes before it;
 2. *speaker*: the last thing kept is a user's message or a call's result, so that it is the agent's
    turn to speak. A reminder of the harness's in between stays, as the source saw it;
-3. *results*: every kept call has its result, whole, and every result its call;
+3. *results*: every kept call has its result, whole, and every result its call; none came after the
+   source turn began (see `arrivals`);
 4. *frame*: what the frame of the behaviour asks (see `frames`);
-5. *leak*: nothing kept tells what comes (see `leaks`);
+5. *leak*: nothing kept tells what comes (see `leaks`), or came itself after the source turn began;
 6. *reasoning*: none is left, in whatever shape (see `reasoning`);
 7. *tools*: those that an appropriate answer needs are offered, their definitions of an origin that
    is allowed;
@@ -22,6 +23,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from tracedance_sdk.behaviors.behavior import Behavior
+from tracedance_sdk.behaviors.cutting.arrivals import late_result, late_turn
 from tracedance_sdk.behaviors.cutting.frames import frame_problem
 from tracedance_sdk.behaviors.cutting.kept import kept_bytes, kept_trace, kept_turn
 from tracedance_sdk.behaviors.cutting.leaks import leak
@@ -114,8 +116,9 @@ def cut(
     checks: tuple[tuple[int, Callable[[], str | None]], ...] = (
         (2, lambda: _speaker(kept)),
         (3, lambda: _results(kept) or _not_whole(point, is_of_tools=False)),
+        (3, lambda: late_result(trace, hit.turn)),
         (4, lambda: frame_problem(seen, hit, behavior.frame)),
-        (5, lambda: leak(trace, hit.turn)),
+        (5, lambda: leak(trace, hit.turn) or late_turn(trace, hit.turn)),
         (6, lambda: _reasoning(kept)),
         (7, lambda: _not_whole(point, is_of_tools=True)),
         (7, lambda: tools_problem(kept, seen, hit, behavior)),
