@@ -34,6 +34,7 @@ from tracedance_sdk.store import TraceStore
         ("f02 and f01", "AND", "F02+F01"),
         ("F01 OR F02", "OR", "F01+F02"),
         ("Ignoring the stated fix OR F01", "OR", "F02+F01"),
+        ("F01\nAND\tF02", "AND", "F01+F02"),
     ],
 )
 def test_one_or_two_behaviours_are_asked_for_in_words(text: str, operator: str, name: str) -> None:
@@ -95,18 +96,72 @@ def rejection(asked: Any) -> BenchmarkRejected:
     ("text", "reason", "nearest"),
     [
         ("F01 AND F02 AND F03", "too_many_behaviours", "would work: --behavior 'F01 AND F02'"),
-        ("F01 OR F02 OR F03 OR F04", "too_many_behaviours", "would work: --behavior 'F01 AND F02'"),
+        ("F01 OR F02 OR F03 OR F04", "too_many_behaviours", "would work: --behavior 'F01 OR F02'"),
+        ("F01, F02, F03", "too_many_behaviours", "would work: --behavior 'F01 AND F02'"),
+        ("a.yaml AND b.yaml AND F03", "too_many_behaviours", "--behavior 'a.yaml AND b.yaml'"),
+        ("F01 AND what AND F03", "too_many_behaviours", "would work: --behavior 'F01 AND "),
         ("", "adversarial_or_invalid", "would work: --behavior "),
         ("F01 AND F01", "adversarial_or_invalid", "would work: --behavior F01"),
+        ("f01 OR F01 OR F01", "adversarial_or_invalid", "would work: --behavior F01"),
+        ("F01 OR F02 OR F01", "adversarial_or_invalid", "would work: --behavior 'F01 OR F02'"),
+        ("F01 F02", "adversarial_or_invalid", "would work: --behavior 'F01 AND F02'"),
+        ("F01, F02", "adversarial_or_invalid", "would work: --behavior 'F01 AND F02'"),
         ("unchanged retry", "unsupported_request", "would work: --behavior F01 "),
-        ("F01 AND", "unsupported_request", "would work: --behavior F01"),
+        ("F01 OR whatever", "unsupported_request", "would work: --behavior 'F01 OR "),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_the_nearest_request(
     text: str, reason: str, nearest: str
 ) -> None:
     error = rejection(lambda: parse_query(text))
-    assert (error.reason, error.nearest[: len(nearest)]) == (reason, nearest)
+    assert (error.reason, nearest in error.nearest) == (reason, True), error
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("F02 AND", "no behaviour is named after AND; would work: --behavior F02"),
+        ("f02 and", "no behaviour is named after AND; would work: --behavior F02"),
+        ("OR F02", "no behaviour is named before OR; would work: --behavior F02"),
+        ("AND", "no behaviour is named before AND; would work: --behavior A01"),
+        (
+            "F02 AND OR F01",
+            "no behaviour is named between AND and OR; would work: --behavior 'F02 AND F01'",
+        ),
+    ],
+)
+def test_an_operator_with_nothing_on_one_side_is_said(text: str, told: str) -> None:
+    error = rejection(lambda: parse_query(text))
+    assert str(error) == f"rejected, adversarial_or_invalid: {told}"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "told"),
+    [
+        ((9, 8), "--kmin 9 is more than --kmax 8; would work: --kmin 8 --kmax 9"),
+        ((10, 5), "--kmin 10, the default, is more than --kmax 5; would work: --kmin 5 --kmax 5"),
+        (
+            (60, 50),
+            "--kmin 60 is more than --kmax 50, the default; would work: --kmin 60 --kmax 60",
+        ),
+        (
+            (0, 50),
+            (
+                "--kmin 0 is less than 1, and a benchmark has one instance at least"
+                "; would work: --kmin 1 --kmax 50"
+            ),
+        ),
+        ((5, 0), "--kmin 5 is more than --kmax 0; would work: --kmin 1 --kmax 5"),
+    ],
+)
+def test_numbers_that_no_benchmark_could_have_are_said_with_some_that_work(
+    numbers: tuple[int, int], told: str
+) -> None:
+    kmin, kmax = numbers
+    error = rejection(lambda: parse_query("F01", kmin=kmin, kmax=kmax))
+    assert str(error) == f"rejected, contradictory_constraints: {told}"
+    words = error.nearest.split()
+    parse_query("F01", kmin=int(words[3]), kmax=int(words[5]))
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
-import re
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, Literal, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.behaviors.behavior import Behavior
 from tracedance_sdk.behaviors.benchmarks.constraints import TraceConstraints, check_constraints
-from tracedance_sdk.behaviors.catalogue import behavior_named, packaged_behaviors
+from tracedance_sdk.behaviors.benchmarks.naming import (
+    Operator,
+    named_behaviors,
+    unknown_behavior,
+)
+from tracedance_sdk.behaviors.catalogue import behavior_named
 from tracedance_sdk.errors import (
     BenchmarkRejected,
     InvalidJSON,
@@ -22,11 +25,6 @@ from tracedance_sdk.trace import Json
 
 KMIN: Final = 10
 KMAX: Final = 50
-
-Operator = Literal["SINGLE", "AND", "OR"]
-_OPERATORS: Final = re.compile(r"\s+(AND|OR)\s+")
-_ANY_CASE: Final = re.compile(r"\s+(and|or)\s+", re.IGNORECASE)
-_MOST: Final = 2
 
 
 class Query(NamedTuple):
@@ -106,20 +104,15 @@ def parse_query(
         >>> parse_query("F01").operator, parse_query("f01").name
         ('SINGLE', 'F01')
     """
-    operator, names = _split(text)
-    behaviors = tuple(_behavior(name) for name in names)
+    operator, names = named_behaviors(text)
+    behaviors = tuple(_behavior(name, names, operator) for name in names)
     if len({behavior.id for behavior in behaviors}) < len(behaviors):
         raise BenchmarkRejected(
             f"{behaviors[0].id} is asked for twice",
             reason="adversarial_or_invalid",
             nearest=f"would work: --behavior {behaviors[0].id}",
         )
-    if not 1 <= kmin <= kmax:
-        raise BenchmarkRejected(
-            f"between {kmin} and {kmax} instances is no range",
-            reason="contradictory_constraints",
-            nearest=f"would work: --kmin {max(1, min(kmin, kmax))} --kmax {max(1, kmin, kmax)}",
-        )
+    _check_range(kmin, kmax)
     wanted = constraints or TraceConstraints()
     check_constraints(wanted)
     query = Query(behaviors, operator, wanted, dict(parameters or {}), kmin, kmax, text.strip())
@@ -127,51 +120,35 @@ def parse_query(
     return query
 
 
-def _split(text: str) -> tuple[Operator, list[str]]:
-    """Return the operator and the names of behaviours; a name may itself hold the word ``or``."""
-    if not text.strip():
-        raise BenchmarkRejected(
-            "no behaviour is named",
-            reason="adversarial_or_invalid",
-            nearest=f"would work: --behavior {next(iter(packaged_behaviors()))}",
+def _check_range(kmin: int, kmax: int) -> None:
+    """Refuse numbers of instances that no benchmark could have."""
+    if kmin < 1:
+        found = f"--kmin {kmin} is less than 1, and a benchmark has one instance at least"
+        nearest = f"--kmin 1 --kmax {max(1, kmax)}"
+    elif kmin > kmax:
+        least, most = (
+            f"{number}, the default," if number == usual else f"{number}"
+            for number, usual in ((kmin, KMIN), (kmax, KMAX))
         )
-    if _is_known(text):
-        return "SINGLE", [text.strip()]
-    pieces = _OPERATORS.split(text.strip())
-    if len(pieces) == 1:
-        loose = _ANY_CASE.split(text.strip())
-        if len(loose) > 1 and all(map(_is_known, loose[::2])):
-            pieces = loose
-    names, operators = pieces[::2], {word.upper() for word in pieces[1::2]}
-    if len(names) > _MOST:
-        first = " AND ".join(names[:_MOST])
-        raise BenchmarkRejected(
-            f"{len(names)} behaviours are asked for, and a benchmark is of two at most",
-            reason="too_many_behaviours",
-            nearest=f"would work: --behavior {first!r}",
-        )
-    if not operators:
-        return "SINGLE", names
-    return ("AND" if operators == {"AND"} else "OR"), names
+        found = f"--kmin {least} is more than --kmax {most}".rstrip(",")
+        low, high = max(1, kmax), kmin
+        if kmin == KMIN:
+            high = low
+        elif kmax == KMAX:
+            low = high
+        nearest = f"--kmin {low} --kmax {high}"
+    else:
+        return
+    raise BenchmarkRejected(
+        found, reason="contradictory_constraints", nearest=f"would work: {nearest}"
+    )
 
 
-def _is_known(name: str) -> bool:
-    wanted = name.strip().casefold()
-    return any(wanted in names for names in _names().values())
-
-
-def _names() -> dict[str, tuple[str, ...]]:
-    return {
-        found.id: tuple(text.casefold() for text in (found.id, found.name, found.desirable) if text)
-        for found in packaged_behaviors().values()
-    }
-
-
-def _behavior(name: str) -> Behavior:
+def _behavior(name: str, names: Sequence[str], operator: Operator) -> Behavior:
     try:
         found = behavior_named(name)
     except InvalidOption as error:
-        raise _unknown(name) from error
+        raise unknown_behavior(name, names, operator) from error
     except (InvalidSpec, InvalidJSON, UnsupportedVersion) as error:
         raise BenchmarkRejected(
             str(error),
@@ -186,18 +163,6 @@ def _behavior(name: str) -> Behavior:
             nearest="say under 0 what shows the behaviour, and under 5 what would be appropriate",
         )
     return found
-
-
-def _unknown(name: str) -> BenchmarkRejected:
-    known = {alias: id_ for id_, aliases in _names().items() for alias in aliases}
-    near = difflib.get_close_matches(name.strip().casefold(), known, n=1, cutoff=0.3)
-    best = known[near[0]] if near else next(iter(known.values()), "")
-    ids = ", ".join(packaged_behaviors())
-    return BenchmarkRejected(
-        f"no behaviour {shown(name)}; there are {ids}, and files (.yaml, .json)",
-        reason="unsupported_request",
-        nearest=f"would work: --behavior {best} ({packaged_behaviors()[best].name})",
-    )
 
 
 def _check_parameters(query: Query) -> None:
