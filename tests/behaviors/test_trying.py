@@ -61,8 +61,9 @@ def test_a_good_anchor_has_no_problems(store: TraceStore) -> None:
             "the source turn 0 is no turn of the agent's",
         ),
         (
-            "SELECT trace_id, turn FROM turns WHERE role = 'assistant' AND random() < 0.5",
-            None,
+            "SELECT trace_id, turn FROM turns WHERE role = 'assistant'",
+            "def anchor(run, place, parameters):\n"  # whether some object lies here or there
+            "    return {'turn': place['turn']} if int(repr(iter([]))[-8:-7], 16) % 2 else None",
             "it does not find the same twice",
         ),
     ],

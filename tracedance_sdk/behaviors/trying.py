@@ -74,9 +74,9 @@ def try_behavior(
     return Trial(funnel.sessions, funnel.hits, funnel.hit_sessions, tuple(problems))
 
 
-def _places(scan: StoreScan) -> list[tuple[str, int, object]]:
+def _places(scan: StoreScan) -> list[tuple[str, int, object, str]]:
     return sorted(
-        (item.trace_id, item.turn, item.evidence)
+        (item.trace_id, item.turn, item.evidence, item.note)
         for items in scan.occurrences.values()
         for item in items
     )

@@ -37,15 +37,18 @@ _REFUSED_ATTRIBUTES: Final = frozenset(
     """
     format format_map mro gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_origin ag_frame ag_code
     f_back f_builtins f_code f_globals f_locals f_trace tb_frame tb_next tb_lasti with_traceback
-    func_globals co_code co_consts co_names
+    func_globals co_code co_consts co_names obj
     """.split()  # noqa: SIM905 - a table to be read
 )
+_UNSTEADY_ATTRIBUTES: Final = frozenset(("now", "today", "utcnow"))
+"""What reads the clock: an anchor that does finds something else each time."""
+
 _REFUSED_NAMES: Final = frozenset(
     """
     exec eval compile open input print breakpoint exit quit help copyright credits license globals
     locals vars dir getattr setattr delattr hasattr type object super memoryview bytearray bytes id
-    classmethod staticmethod property callable issubclass BaseException SystemExit
-    KeyboardInterrupt GeneratorExit
+    classmethod staticmethod property callable issubclass BaseException BaseExceptionGroup
+    SystemExit KeyboardInterrupt GeneratorExit hash aiter anext
     """.split()  # noqa: SIM905 - a table to be read
 )
 
@@ -98,8 +101,8 @@ def _refusal(node: ast.AST) -> Problem | None:
 
 
 def _refused(node: ast.AST) -> str | None:
-    if isinstance(node, ast.Attribute) and _is_refused(node.attr, _REFUSED_ATTRIBUTES):
-        return f"the attribute {shown(node.attr)}"
+    if isinstance(node, ast.Attribute):
+        return _refused_attribute(node.attr)
     if isinstance(node, ast.Name) and _is_refused(node.id, _REFUSED_NAMES):
         return f"the name {shown(node.id)}"
     if isinstance(node, (ast.arg, ast.keyword)) and _is_refused(node.arg or "", frozenset()):
@@ -109,8 +112,15 @@ def _refused(node: ast.AST) -> str | None:
     return _refused_statement(node)
 
 
+def _refused_attribute(name: str) -> str | None:
+    if name in _UNSTEADY_ATTRIBUTES:
+        return f"the attribute {shown(name)}, which reads the clock,"
+    is_refused = name.startswith("_") or name in _REFUSED_ATTRIBUTES
+    return f"the attribute {shown(name)}" if is_refused else None
+
+
 def _is_refused(name: str, names: frozenset[str]) -> bool:
-    return name.startswith("_") or name in names
+    return (name.startswith("_") and name != "_") or name in names
 
 
 def _refused_statement(node: ast.AST) -> str | None:

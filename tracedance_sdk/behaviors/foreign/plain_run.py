@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from tracedance_sdk.behaviors.foreign.walls import addresses
 from tracedance_sdk.behaviors.hits import Evidence, Hit
 from tracedance_sdk.behaviors.run import Run, SeenCall, SeenTurn
 from tracedance_sdk.errors import InvalidSpec, shown
@@ -78,6 +79,8 @@ def hit_of(value: Any, run: Run) -> Hit | None:
     note = value.get("note", "")
     if not isinstance(note, str):
         raise InvalidSpec(f"the note is a text, not {shown(note)}")
+    if strange := [told for told in addresses(note) if not _is_said(run, told)]:
+        raise InvalidSpec(f"the note holds an address of memory, {shown(strange[0].strip())}")
     return Hit(turn, evidence or (Evidence(turn),), note[:_LONGEST])
 
 
@@ -94,6 +97,10 @@ def _evidence(value: Any, run: Run) -> Evidence:
     if quote and not _stands(run, turn, call, quote):
         raise InvalidSpec(f"the quote {shown(quote)} does not stand in turn {turn}")
     return Evidence(turn, call, quote[:_LONGEST])
+
+
+def _is_said(run: Run, text: str) -> bool:
+    return any(_stands(run, turn.index, None, text) for turn in run.turns)
 
 
 def _stands(run: Run, turn: int, call: int | None, quote: str) -> bool:

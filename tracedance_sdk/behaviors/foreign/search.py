@@ -8,12 +8,10 @@ a second stage and each run that it looks at.
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -23,9 +21,12 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from tracedance_sdk.behaviors.behavior import Behavior
+from tracedance_sdk.behaviors.catalogue import judge_named, predicate_named
 from tracedance_sdk.behaviors.foreign.grammar import check_source
 from tracedance_sdk.behaviors.foreign.plain_run import hit_of, plain_run
-from tracedance_sdk.behaviors.foreign.surroundings import compiled
+from tracedance_sdk.behaviors.foreign.steady_sql import check_steady
+from tracedance_sdk.behaviors.foreign.surroundings import compiled, load_what_is_offered
+from tracedance_sdk.behaviors.foreign.walls import keep_steady, limit, started, without_addresses
 from tracedance_sdk.behaviors.hits import Candidate, Evidence, Hit, named_hit
 from tracedance_sdk.behaviors.run import Run
 from tracedance_sdk.errors import InvalidQuery, TraceDanceError, shown
@@ -35,16 +36,10 @@ from tracedance_sdk.trace import Json, spelled_out
 _START_S: Final = 60.0
 _INTERRUPT_S: Final = 2.0
 _KILL_S: Final = 3.0
-_ROOM_BYTES: Final = 1 << 30
 _MOST_PLACES: Final = 1_000_000
 _MOST_ERRORS: Final = 100
 _MOST_STOPPED: Final = 5
 _MOST_BYTES: Final = 256 << 20
-_FORBIDDEN: Final = (
-    "open", "os.", "socket.", "subprocess.", "shutil.", "ctypes.", "urllib.", "http.", "pty.",
-    "code.__new__", "sys._getframe", "gc.",
-)  # fmt: skip
-"""Beginnings of the events that Python tells its audit hooks of and that end in a refusal."""
 
 Place = tuple[str, int, int | None]
 
@@ -67,37 +62,52 @@ def check_foreign(behavior: Behavior) -> None:
     """See whether a foreign behaviour may be run at all.
 
     Raises:
-        InvalidSpec: Its source is refused; `problems` lists why.
-        InvalidQuery: Its SQL is not one SELECT over the views.
+        InvalidSpec: Its source is refused (`problems` lists why), or it names a predicate or judge
+            that the catalogue does not have.
+        InvalidQuery: Its SQL is not one SELECT over the views, or gives something else each time.
     """
     views_asked(behavior.anchor.sql)
+    check_steady(behavior.anchor.sql, where=f"behaviour {behavior.id}, anchor.sql")
     if behavior.anchor.code is not None:
         check_source(behavior.anchor.code, where=f"behaviour {behavior.id}, anchor.code")
+    if behavior.anchor.predicate is not None:
+        predicate_named(behavior.anchor.predicate)
+    if behavior.judge is not None:
+        judge_named(behavior.judge)
 
 
 def search_apart(
-    folder: Path, key: PartitionKey, behavior: Behavior, parameters: Mapping[str, Json]
+    folder: Path,
+    key: PartitionKey,
+    wanted: tuple[Behavior, Mapping[str, Json]],
+    *,
+    ids: frozenset[str] | None = None,
 ) -> ForeignFound:
     """Look for a foreign behaviour in one partition.
+
+    Where its second stage is one of the catalogue's, only the places are found: that stage needs
+    no walls.
 
     Args:
         folder: The store's.
         key: Of the partition.
-        behavior: Its SQL and its source are checked before anything runs.
-        parameters: Values of its parameters.
+        wanted: The behaviour, whose SQL and source are checked before anything runs, and the
+            values of its parameters.
+        ids: Only these traces are looked at; None for all.
 
     Raises:
         InvalidQuery: Its SQL is refused, fails, takes too long, or names what is no place.
         InvalidSpec: Its source is refused.
         StoreError: The partition is damaged.
     """
+    behavior, parameters = wanted
     check_foreign(behavior)
     context = get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
-    arguments = (sender, folder, key, behavior, dict(parameters))
+    arguments = (sender, (folder, key), behavior, dict(parameters), ids)
     process = context.Process(target=_search, args=arguments, daemon=True)
     try:
-        process.start()
+        started(process)
         sender.close()
         if not (receiver.poll(_START_S) and _told(receiver) == ["ready", None]):
             raise InvalidQuery(f"no process for behaviour {behavior.id} came up")
@@ -147,26 +157,33 @@ def _received(receiver: Connection, behavior: Behavior) -> ForeignFound:
 
 
 def _search(
-    sender: Connection, folder: Path, key: PartitionKey, behavior: Behavior, given: dict[str, Json]
+    sender: Connection,
+    where: tuple[Path, PartitionKey],
+    behavior: Behavior,
+    given: dict[str, Json],
+    ids: frozenset[str] | None,
 ) -> None:
     """Run in the new process: say what is found piece by piece."""
     sql, code = behavior.anchor.sql, behavior.anchor.code
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with suppress(BrokenPipeError), PartitionReader(folder, key) as reader:
-        import_module("re2")
+    keep_steady()
+    with suppress(BrokenPipeError), PartitionReader(*where) as reader:
+        load_what_is_offered()
         first = reader.select("SELECT trace_id FROM traces LIMIT 1")
         list(reader.rows(row[0] for row in first))  # what this loads, it loads before the walls
-        _limit()
+        limit()
         _tell(sender, "ready")
         try:
             stage = None if code is None else _defined(code)
             _tell(sender, "defined")
-            places = _places(reader, sql)
+            known = {row[0] for row in reader.select("SELECT trace_id FROM traces")}
+            left_out = frozenset() if ids is None else known - ids
+            places = [one for one in _places(reader, sql) if one[0] not in left_out]
         except (TraceDanceError, MemoryError, _TooLongError) as error:
             _tell(sender, "refused", str(error) or "it takes more memory than it may")
             return
         _tell(sender, "places", places)
-        _second_stage(_Job(sender, behavior.frame, stage, given), reader, places)
+        _second_stage(_Job(sender, behavior, stage, given), reader, places, known)
         _tell(sender, "done")
 
 
@@ -203,7 +220,7 @@ def _place(row: tuple[Any, ...]) -> Place:
 
 class _Job(NamedTuple):
     sender: Connection
-    frame: str
+    behavior: Behavior
     stage: Callable[[Any, Any, Any], Any] | None
     parameters: dict[str, Json]
 
@@ -212,12 +229,11 @@ def _may_be_call(value: Any) -> bool:
     return value is None or type(value) is int
 
 
-def _second_stage(job: _Job, reader: PartitionReader, places: list[Place]) -> None:
+def _second_stage(job: _Job, reader: PartitionReader, places: list[Place], known: set[str]) -> None:
     by_trace: dict[str, list[tuple[int, int | None]]] = {}
     for trace_id, turn, call in places:
         by_trace.setdefault(trace_id, []).append((turn, call))
     n_errors = n_stopped = 0
-    known = {row[0] for row in reader.select("SELECT trace_id FROM traces")}
     for name in sorted(set(by_trace) - known)[:_MOST_ERRORS]:
         _tell(job.sender, "error", f"the SQL names a trace {shown(name)}, which is not there")
     for rows in reader.rows(by_trace):
@@ -230,7 +246,8 @@ def _second_stage(job: _Job, reader: PartitionReader, places: list[Place]) -> No
             except (Exception, _TooLongError) as error:  # noqa: BLE001 - foreign source may raise any
                 n_errors += 1
                 n_stopped += isinstance(error, _TooLongError)
-                what = f"{type(error).__name__.lstrip('_')}: {shown(str(error))}"
+                told = shown(without_addresses(str(error)))
+                what = f"{type(error).__name__.lstrip('_')}: {told}"
                 if n_errors <= _MOST_ERRORS:
                     _tell(job.sender, "error", f"trace {rows.trace_id}, turn {place[0]}: {what}")
                 if n_stopped >= _MOST_STOPPED:
@@ -244,9 +261,21 @@ def _second_stage(job: _Job, reader: PartitionReader, places: list[Place]) -> No
                 _tell(job.sender, "hit", [rows.trace_id, hit.turn, pieces, hit.note])
 
 
+def is_there(run: Run, turn: int, call: int | None) -> bool:
+    """Whether a run has a turn, and a call where one is named."""
+    return 0 <= turn < len(run.turns) and (call is None or run.call(call) is not None)
+
+
 def _looked_at(job: _Job, run: Run, plain: Any, place: tuple[int, int | None]) -> Hit | None:
+    if not is_there(run, *place):
+        turn, call = place
+        if 0 <= turn < len(run.turns):
+            raise InvalidQuery(f"the SQL names call {call}, which the run does not have")
+        raise InvalidQuery(f"the SQL names turn {turn} of a run with {len(run.turns):,} turns")
+    if job.behavior.anchor.predicate is not None:
+        return None
     if job.stage is None:
-        return named_hit(Candidate(run, *place, job.parameters), job.frame)
+        return named_hit(Candidate(run, *place, job.parameters), job.behavior.frame)
     return hit_of(_asked(job.stage, plain, place, job.parameters), run)
 
 
@@ -280,21 +309,3 @@ def _in_time(what: str) -> Iterator[None]:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-def _limit() -> None:
-    """Put up the walls of this process: memory, files, and what Python itself may be asked for."""
-    with suppress(ImportError, OSError, ValueError):
-        import resource
-
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-        room = pages * resource.getpagesize() + _ROOM_BYTES
-        resource.setrlimit(resource.RLIMIT_AS, (room, room))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    sys.addaudithook(_refuse)
-
-
-def _refuse(event: str, _arguments: tuple[Any, ...]) -> None:
-    if event.startswith(_FORBIDDEN):
-        raise PermissionError(f"{event} is not allowed in an anchor")

@@ -10,6 +10,7 @@ import itertools
 import json
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, Final
@@ -18,11 +19,15 @@ from tracedance_sdk.behaviors.foreign.grammar import ENTRY
 from tracedance_sdk.errors import InvalidSpec, shown
 
 _BUILTINS: Final = """
-    abs all any ascii bin bool chr dict divmod enumerate filter float frozenset hash hex int
-    isinstance iter len list map max min next oct ord pow range repr reversed round set slice sorted
-    str sum tuple zip True False None Exception ArithmeticError AttributeError IndexError KeyError
-    LookupError OverflowError StopIteration TypeError UnicodeError ValueError ZeroDivisionError
+    abs all any ascii bin bool chr complex dict divmod enumerate filter float format frozenset hex
+    int isinstance iter len list map max min next oct ord pow range repr reversed round set slice
+    sorted str sum tuple zip True False None Ellipsis NotImplemented
     """.split()  # noqa: SIM905 - a table to be read
+_EXCEPTIONS: Final = tuple(
+    name
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) and issubclass(value, Exception)
+)
 _ITERTOOLS: Final = """
     accumulate chain combinations compress dropwhile filterfalse groupby islice pairwise
     permutations product starmap takewhile zip_longest
@@ -38,6 +43,9 @@ _OFFERED: Final[dict[str, tuple[Any, str]]] = {
     "math": (math, _MATH),
     "datetime": (dt, "date datetime time timedelta timezone"),
 }
+_INNER: Final = frozenset(("_pylong", "_strptime", "time"))
+"""Modules that functions on offer import themselves; source that names one is refused before."""
+
 _SEARCHING: Final = ("search", "match", "fullmatch", "findall", "finditer")
 _LETTERS: Final = {"i": 2, "m": 8, "s": 16}
 _FLAGS: Final = {
@@ -54,7 +62,8 @@ def compiled(tree: ast.Module) -> Callable[[Any, Any, Any], Any]:
     Raises:
         InvalidSpec: Its top raises.
     """
-    offered: dict[str, Any] = {name: getattr(builtins, name) for name in _BUILTINS}
+    names_offered = (*_BUILTINS, *_EXCEPTIONS)
+    offered: dict[str, Any] = {name: getattr(builtins, name) for name in names_offered}
     offered["__import__"] = _import
     names: dict[str, Any] = {"__builtins__": offered}
     try:
@@ -65,9 +74,20 @@ def compiled(tree: ast.Module) -> Callable[[Any, Any, Any], Any]:
     return found
 
 
-def _import(name: str, *_: Any) -> SimpleNamespace:
+def load_what_is_offered() -> None:
+    """Import what functions on offer would import when they are first called."""
+    import_module("re2")
+    for name in _INNER:
+        with suppress(ModuleNotFoundError):  # _pylong is not there in every Python
+            import_module(name)
+    dt.datetime.strptime("2000", "%Y")  # noqa: DTZ007 - for what it imports
+
+
+def _import(name: str, *_: Any) -> Any:
     if name == "re":
         return _patterns()
+    if name in _INNER:
+        return import_module(name)
     module, offered = _OFFERED[name]
     return SimpleNamespace(**{item: getattr(module, item) for item in offered.split()})
 

@@ -7,14 +7,15 @@ second stages look at them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.behaviors.behavior import Behavior
 from tracedance_sdk.behaviors.catalogue import is_packaged, predicate_named
-from tracedance_sdk.behaviors.foreign.search import ForeignFound, search_apart
+from tracedance_sdk.behaviors.foreign.search import ForeignFound, is_there, search_apart
 from tracedance_sdk.behaviors.hits import Candidate, Hit, Predicate, named_hit
 from tracedance_sdk.behaviors.run import Run
 from tracedance_sdk.behaviors.scanning.near_duplicates import signature
@@ -182,20 +183,28 @@ def _found(
 ) -> list[Found]:
     """Look for the catalogue's behaviours here, for each foreign one in a process of its own."""
     own = [item for item in wanted if is_packaged(item.behavior)]
-    found = {item.behavior: item for item in _found_here(reader, own, ids=ids, on_hit=on_hit)}
+    places = [_places(reader, item.behavior, ids) for item in own]
+    found = {item.behavior: item for item in _found_here(reader, own, places, on_hit=on_hit)}
+    among = None if ids is None else frozenset(ids)
     for item in wanted:
         if item.behavior.id not in found:
-            apart = search_apart(*place, item.behavior, item.parameters)
-            found[item.behavior.id] = _of_foreign(item.behavior.id, apart, ids)
-            if on_hit is not None:
-                _tell_of_foreign(reader, item.behavior, found[item.behavior.id], on_hit)
+            apart = search_apart(*place, (item.behavior, item.parameters), ids=among)
+            told = _of_foreign(reader, item, apart, on_hit)
+            found[item.behavior.id] = told._replace(errors=apart.errors + told.errors)
     return [found[item.behavior.id] for item in wanted]
 
 
-def _of_foreign(name: str, apart: ForeignFound, ids: set[str] | None) -> Found:
-    places = [place for place in apart.places if ids is None or place[0] in ids]
-    hits = {key: hits for key, hits in apart.hits.items() if ids is None or key in ids}
-    return Found(name, len(places), len({place[0] for place in places}), hits, apart.errors)
+def _of_foreign(
+    reader: PartitionReader, item: Wanted, apart: ForeignFound, on_hit: _OnHit | None
+) -> Found:
+    behavior = item.behavior
+    if behavior.anchor.predicate is not None:
+        return _found_here(reader, [item], [_by_trace(apart.places)], on_hit=on_hit)[0]
+    traces = {place[0] for place in apart.places}
+    found = Found(behavior.id, len(apart.places), len(traces), apart.hits, [])
+    if on_hit is not None:
+        _tell_of_foreign(reader, behavior, found, on_hit)
+    return found
 
 
 def _tell_of_foreign(
@@ -210,11 +219,10 @@ def _tell_of_foreign(
 def _found_here(
     reader: PartitionReader,
     wanted: Sequence[Wanted],
+    places: Sequence[Mapping[str, Sequence[_Place]]],
     *,
-    ids: set[str] | None,
     on_hit: _OnHit | None,
 ) -> list[Found]:
-    places = [_places(reader, item.behavior, ids) for item in wanted]
     found = [
         Found(item.behavior.id, sum(map(len, named.values())), len(named), {}, [])
         for item, named in zip(wanted, places, strict=True)
@@ -234,11 +242,19 @@ def _found_here(
 def _places(
     reader: PartitionReader, behavior: Behavior, ids: set[str] | None
 ) -> dict[str, list[_Place]]:
+    rows = reader.select(behavior.anchor.sql)
+    return _by_trace(
+        (row[0], row[1], row[2] if len(row) > 2 else None)
+        for row in rows
+        if ids is None or row[0] in ids
+    )
+
+
+def _by_trace(rows: Iterable[tuple[str, int, int | None]]) -> dict[str, list[_Place]]:
+    """Return the places of each trace, in order and each once."""
     named: dict[str, set[_Place]] = {}
-    for trace_id, turn, *call in reader.select(behavior.anchor.sql):
-        if ids is not None and trace_id not in ids:
-            continue
-        named.setdefault(trace_id, set()).add((turn, call[0] if call else None))
+    for trace_id, turn, call in rows:
+        named.setdefault(trace_id, set()).add((turn, call))
     return {
         trace_id: sorted(places, key=lambda place: (place[0], -1 if place[1] is None else place[1]))
         for trace_id, places in named.items()
@@ -248,8 +264,15 @@ def _places(
 def _stage(behavior: Behavior) -> Predicate:
     name = behavior.anchor.predicate
     if name is not None:
-        return predicate_named(name)
+        stage = predicate_named(name)
+        return stage if is_packaged(behavior) else partial(_where_it_is_there, stage)
     return lambda candidate: named_hit(candidate, behavior.frame)
+
+
+def _where_it_is_there(stage: Predicate, candidate: Candidate) -> Hit | None:
+    """Ask a stage about what is there alone: the SQL of a user's own may name other places."""
+    run, turn, call, _ = candidate
+    return stage(candidate) if is_there(run, turn, call) else None
 
 
 def _look(candidate: Candidate, stage: Predicate, found: Found) -> Hit | None:

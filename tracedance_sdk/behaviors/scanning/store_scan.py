@@ -10,6 +10,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from tracedance_sdk.behaviors.catalogue import is_packaged
+from tracedance_sdk.behaviors.foreign.search import check_foreign
+from tracedance_sdk.behaviors.foreign.steady_sql import check_steady
 from tracedance_sdk.behaviors.scanning.choosing import Caps, chosen
 from tracedance_sdk.behaviors.scanning.kept_outcomes import KeptOutcomes
 from tracedance_sdk.behaviors.scanning.occurrences import Occurrence
@@ -108,19 +111,15 @@ def scan_store(
 
     Raises:
         InvalidOption: No behaviours, or one of them twice.
-        InvalidQuery: The condition is refused.
+        InvalidSpec: The source of a behaviour of a user's own is refused.
+        InvalidQuery: Its SQL is, or the condition; one that asks for the clock or for chance is
+            refused together with `kept`.
         StoreError: The store is damaged or lies at a URL, or a process ended before its time.
         MissingDependency: DuckDB or datasketch is not installed.
     """
+    folder = _checked(store, wanted, where, is_kept=kept is not None)
     ids = [item.behavior.id for item in wanted]
-    if not ids or len(set(ids)) < len(ids):
-        raise InvalidOption(f"each behaviour is wanted once, and one at least, not {ids}")
-    folder = store.path
-    if folder is None:
-        raise StoreError(f"{store!r} lies at a URL; import or copy it to search it for behaviours")
     condition = "true" if where is None else where
-    if where is not None:
-        store.select(f"SELECT count(*) FROM traces WHERE ({where}\n)")  # noqa: S608 - it is looked at
     keys = store.partitions()
     known = KeptOutcomes(kept, wanted, condition) if kept is not None else None
     outcomes: dict[str, Outcome] = {}
@@ -138,6 +137,27 @@ def scan_store(
         if on_partition is not None:
             on_partition(len(outcomes), len(keys), was_kept=False)
     return _joined([outcomes[key.name] for key in keys], ids, caps)
+
+
+def _checked(
+    store: TraceStore, wanted: Sequence[Wanted], where: str | None, *, is_kept: bool
+) -> Path:
+    """Return the folder of a store if a scan can be asked for; see `scan_store`."""
+    ids = [item.behavior.id for item in wanted]
+    if not ids or len(set(ids)) < len(ids):
+        raise InvalidOption(f"each behaviour is wanted once, and one at least, not {ids}")
+    for item in wanted:
+        if not is_packaged(item.behavior):
+            check_foreign(item.behavior)
+    folder = store.path
+    if folder is None:
+        raise StoreError(f"{store!r} lies at a URL; import or copy it to search it for behaviours")
+    if where is not None:
+        asked = f"SELECT count(*) FROM traces WHERE ({where}\n)"  # noqa: S608 - it is looked at
+        store.select(asked)
+        if is_kept:
+            check_steady(asked, where="where")
+    return folder
 
 
 class _Job(NamedTuple):

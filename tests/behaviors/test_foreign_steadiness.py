@@ -1,0 +1,287 @@
+"""Anchors of a user's own find the same each time; what they name that is not there is told."""
+
+from __future__ import annotations
+
+import builtins
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.behaviors.test_foreign_anchors import CALLS, NOTHING, behavior
+from tests.store.stored import agent, call, human, run
+from tracedance_sdk.behaviors import Wanted, packaged_behaviors, parse_behavior, scan_store
+from tracedance_sdk.behaviors.foreign.grammar import check_source
+from tracedance_sdk.behaviors.foreign.search import check_foreign
+from tracedance_sdk.behaviors.foreign.surroundings import compiled
+from tracedance_sdk.errors import InvalidQuery, InvalidSpec
+from tracedance_sdk.store import TraceStore
+
+AGENT = "SELECT trace_id, turn FROM turns WHERE role = 'assistant'"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> TraceStore:
+    made = TraceStore.create(tmp_path_factory.mktemp("steady") / "s")
+    failing = call("Bash", {"command": "make"}, "error: no rule to make target", ok=False)
+    made.add(
+        [
+            run("t0", human("Build."), agent("I try.", failing), agent("Again.", failing)),
+            run("t1", human("See <f at 0x7f12ab34>."), agent("Seen.", failing), agent("It fails.")),
+        ]
+    )
+    made.index()
+    return made
+
+
+def notes(store: TraceStore, code: str, sql: str = AGENT) -> list[str]:
+    one = behavior(sql, code)
+    scan = scan_store(store, [Wanted(one, {})])
+    assert scan.errors == ()
+    found = sorted(scan.occurrences["X01"], key=lambda item: (item.trace_id, item.turn))
+    return [item.note for item in found]
+
+
+def errors(store: TraceStore, sql: str, code: str | None = None) -> tuple[str, ...]:
+    scan = scan_store(store, [Wanted(behavior(sql, code), {})])
+    assert scan.funnels[0].hits == 0
+    return scan.errors
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "now()", "today()", "current_timestamp", "CURRENT_DATE", "localtime", "random()", "uuid()",
+        "Main.NOW()", "age(started_at)", "ago(INTERVAL 3 DAY)", "get_current_timestamp()",
+        "transaction_timestamp()", "gen_random_uuid()", "nextval('s')", "txid_current()",
+        "list_transform([1], lambda x: x + random())", "(SELECT {'a': now()})",
+        "reservoir_quantile(n_turns, 0.5)",
+    ],
+)  # fmt: skip
+def test_sql_that_asks_for_the_clock_or_for_chance_is_refused(
+    store: TraceStore, asked: str
+) -> None:
+    one = behavior(f"SELECT trace_id, 1 FROM traces WHERE {asked} IS NOT NULL")
+    with pytest.raises(InvalidQuery) as caught:
+        scan_store(store, [Wanted(one, {})])
+    assert "\n" not in str(caught.value)
+    assert "something else each time" in str(caught.value) or "is not allowed" in str(caught.value)
+
+
+@pytest.mark.parametrize("sample", ["TABLESAMPLE 50%", "USING SAMPLE 1 ROWS"])
+def test_sql_that_takes_a_sample_is_refused(sample: str) -> None:
+    with pytest.raises(InvalidQuery, match="a sample gives something else"):
+        check_foreign(behavior(f"SELECT trace_id, turn FROM turns {sample}"))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "hour(started_at)",
+        "date_trunc('week', started_at)",
+        "age(started_at, TIMESTAMP '2026-01-01')",
+        "strftime(started_at, '%G')",
+        "started_at - INTERVAL 1 DAY",
+        "CASE WHEN n_turns < 0 THEN error('never') END",
+        "list_sort([n_turns])",
+        "'2026-01-01'::DATE",
+        "epoch(started_at)",
+    ],
+)
+def test_sql_that_reckons_with_recorded_times_is_not(asked: str) -> None:
+    check_foreign(behavior(f"SELECT trace_id, 1 FROM traces WHERE {asked} IS NOT NULL"))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import datetime\n    return datetime.datetime.now()",
+        "from datetime import datetime\n    return datetime.utcnow()",
+        "from datetime import date\n    read = date.today\n    return read()",
+        "from datetime import datetime as d\n    return list(map(d.now, []))",
+    ],
+)
+def test_source_that_reads_the_clock_is_refused(source: str) -> None:
+    with pytest.raises(InvalidSpec, match="which reads the clock, is not allowed @ line"):
+        check_source(NOTHING + source)
+
+
+@pytest.mark.parametrize("name", ["id", "hash"])
+def test_source_that_asks_where_something_lies_is_refused(name: str) -> None:
+    with pytest.raises(InvalidSpec, match=f"the name '{name}' is not allowed"):
+        check_source(NOTHING + f"return {{'turn': 1, 'note': str({name}(run))}}")
+
+
+@pytest.mark.parametrize(
+    "value", ["anchor", "iter([])", "(x for x in '')", "map(str, [])", "lambda: 0", "[].append"]
+)
+def test_a_note_that_holds_an_address_of_memory_is_refused(store: TraceStore, value: str) -> None:
+    code = NOTHING + f"found = {value}\n    return {{'turn': place['turn'], 'note': repr(found)}}"
+    told = errors(store, AGENT, code)
+    assert len(told) == 4
+    assert "the note holds an address of memory, 'at 0x" in told[0]
+
+
+def test_a_note_may_quote_an_address_that_stands_in_the_run(store: TraceStore) -> None:
+    code = NOTHING + "return {'turn': place['turn'], 'note': run['turns'][0]['text']}"
+    assert "See <f at 0x7f12ab34>." in notes(store, code)
+
+
+def test_errors_of_source_are_told_without_addresses(store: TraceStore) -> None:
+    code = NOTHING + "raise ValueError(repr(anchor))"
+    told = errors(store, AGENT, code)
+    assert "ValueError: '<function anchor>'" in told[0]
+
+
+def test_sets_of_texts_have_the_same_order_each_time(
+    store: TraceStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = NOTHING + "return {'turn': place['turn'], 'note': ''.join({c for c in 'abcdefghij'})}"
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    first = notes(store, code)
+    monkeypatch.setenv("PYTHONHASHSEED", "random")
+    assert notes(store, code) == first
+
+
+def test_the_zone_of_the_machine_does_not_show(
+    store: TraceStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    code = """
+from datetime import datetime
+
+def anchor(run, place, parameters):
+    return {'turn': place['turn'], 'note': datetime.fromtimestamp(0).isoformat()}
+"""
+    assert set(notes(store, code)) == {"1970-01-01T00:00:00"}
+
+
+def test_times_are_parsed_and_written(store: TraceStore) -> None:
+    code = """
+from datetime import datetime
+
+def anchor(run, place, parameters):
+    found = datetime.strptime("3 Feb 2026 10:00", "%d %b %Y %H:%M")
+    return {'turn': place['turn'], 'note': found.strftime("%Y-%m-%d") + f" {found:%H} {10**3000}"}
+"""
+    assert {note[:14] for note in notes(store, code)} == {"2026-02-03 10 "}
+
+
+def test_every_builtin_is_offered_or_refused_by_name() -> None:
+    for name in dir(builtins):
+        if name.startswith("_"):
+            continue
+        source = NOTHING + f"return {name}"
+        if f"the name '{name}' is not allowed" not in refusals(source):
+            stage = compiled(check_source(source))
+            assert stage({}, {}, {}) is getattr(builtins, name)
+
+
+def refusals(source: str) -> str:
+    try:
+        check_source(source)
+    except InvalidSpec as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ("nothing", "NameError"),
+        ("{}['x']", "KeyError"),
+        ("[][1]", "IndexError"),
+        ("''.x", "AttributeError"),
+        ("b'\\xff'.decode()", "UnicodeDecodeError"),
+        ("f(f)", "RecursionError"),
+        ("1 / 0", "ZeroDivisionError"),
+        ("next(iter([]))", "StopIteration"),
+        ("'a' * 10 ** 11", "MemoryError"),
+    ],
+)
+def test_errors_that_python_raises_can_be_caught(store: TraceStore, wrong: str, error: str) -> None:
+    code = f"""
+f = lambda g: g(g)
+
+def anchor(run, place, parameters):
+    try:
+        {wrong}
+    except {error}:
+        return {{'turn': place['turn'], 'note': 'caught'}}
+"""
+    assert set(notes(store, code)) == {"caught"}
+
+
+def test_what_is_not_needed_may_be_called_an_underscore(store: TraceStore) -> None:
+    code = """
+def anchor(run, place, parameters):
+    first, _ = 1, 2
+    number = sum(1 for _ in run["turns"])
+    for _ in range(2):
+        number += (lambda _: first)(0)
+    return {'turn': place['turn'], 'note': str(number)}
+"""
+    assert set(notes(store, code)) == {"5"}
+
+
+@pytest.mark.parametrize("code", [None, NOTHING + "return {'turn': 1}"], ids=["SQL", "source"])
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ("-1", "the SQL names turn -1 of a run with 3 turns"),
+        ("3", "the SQL names turn 3 of a run with 3 turns"),
+        ("99", "the SQL names turn 99 of a run with 3 turns"),
+        ("1, 77", "the SQL names call 77, which the run does not have"),
+        ("1, -1", "the SQL names call -1, which the run does not have"),
+    ],
+)
+def test_sql_that_names_what_a_run_does_not_have_is_told(
+    store: TraceStore, named: str, told: str, code: str | None
+) -> None:
+    found = errors(store, f"SELECT trace_id, {named} FROM traces", code)
+    assert len(found) == 2
+    assert told in found[0]
+
+
+def own(predicate: str, sql: str, **fields: Any) -> Any:
+    given = packaged_behaviors()["F01"].model_dump(mode="json", exclude_none=True)
+    anchor = {"sql": sql, "predicate": predicate}
+    given |= {"format": "tracedance.behavior", "version": 1, "id": "X02", "name": "Mine"}
+    return parse_behavior({**given, "desirable": "Not mine", "anchor": anchor, **fields})
+
+
+def test_a_users_own_sql_with_a_second_stage_of_the_catalogue(store: TraceStore) -> None:
+    one = own("unchanged_retries", f"{CALLS} UNION ALL SELECT trace_id, 1, 0 FROM traces")
+    scan = scan_store(store, [Wanted(one, one.filled())])
+    found = [(item.trace_id, item.turn, item.note) for item in scan.occurrences["X02"]]
+    assert found == [("t0", 2, "Bash is called again as it failed")], "t1 did not call again"
+    assert scan.funnels[0].candidates == 3
+
+
+def test_places_that_are_not_there_do_not_reach_the_catalogues_stages(store: TraceStore) -> None:
+    one = own("unchanged_retries", "SELECT trace_id, 40, 50 FROM traces")
+    scan = scan_store(store, [Wanted(one, one.filled())])
+    assert (scan.funnels[0].hits, len(scan.errors)) == (0, 2)
+
+
+def test_a_stage_or_a_judge_that_nobody_has_is_refused_at_once() -> None:
+    with pytest.raises(InvalidSpec, match="no packaged predicate or judge 'nobodys'"):
+        check_foreign(own("nobodys", CALLS))
+    with pytest.raises(InvalidSpec, match="no packaged predicate or judge 'nobodys'"):
+        check_foreign(own("unchanged_retries", CALLS, judge="nobodys"))
+
+
+def test_a_condition_is_looked_at_by_what_it_leaves_in(store: TraceStore) -> None:
+    one = behavior(AGENT, NOTHING + "return {'turn': 0}")
+    scan = scan_store(store, [Wanted(one, {})], where="trace_id = 't0'")
+    assert len(scan.errors) == 2
+    assert all(error.startswith("X01: trace t0") for error in scan.errors)
+
+
+def test_a_condition_that_asks_for_the_clock_is_not_kept(store: TraceStore, tmp_path: Path) -> None:
+    wanted = [Wanted(packaged_behaviors()["F01"], {"min_repeats": 1})]
+    where = "coalesce(started_at, now()) > now() - INTERVAL 7 DAY"
+    assert scan_store(store, wanted, where=where).funnels[0].hits == 1
+    with pytest.raises(InvalidQuery, match="where: 'now' gives something else each time"):
+        scan_store(store, wanted, where=where, kept=tmp_path / "kept")
+    assert not (tmp_path / "kept").exists()
