@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         evaluate_async,
         load_spec,
     )
-    from tracedance_sdk.recording import TraceRecorder, agent, configure, flush, tool
+    from tracedance_sdk.recording import SpanCollector, TraceRecorder, agent, configure, flush, tool
     from tracedance_sdk.store import TraceStore
     from tracedance_sdk.trace import UNKNOWN, Call, Result, Trace, Turn
 
@@ -32,6 +32,7 @@ __all__ = [
     "Grade",
     "Report",
     "Result",
+    "SpanCollector",
     "TaskSpec",
     "Trace",
     "TraceRecorder",
@@ -62,7 +63,7 @@ __getattr__, __dir__ = lazy_face(
             "evaluate_async",
             "load_spec",
         ),
-        "recording": ("TraceRecorder", "agent", "configure", "flush", "tool"),
+        "recording": ("SpanCollector", "TraceRecorder", "agent", "configure", "flush", "tool"),
         "store": ("TraceStore",),
         "trace": ("UNKNOWN", "Call", "Result", "Trace", "Turn"),
     },

@@ -83,13 +83,14 @@ def trace_from_document(document: Json, *, where: str = "trace") -> Trace:
     raise InvalidTrace(f"{where}: not a trace: {kind}; expected {expected}")
 
 
-def save_trace(trace: Trace, path: str | os.PathLike[str]) -> None:
+def save_trace(trace: Trace, path: str | os.PathLike[str], *, is_private: bool = False) -> None:
     """Write one trace; an existing file is replaced whole or not at all.
 
     Args:
         trace: Any trace.
         path: Where to; a name that ends in ``.gz`` is written compressed. Folders that are
             missing are made.
+        is_private: Only the owner may read the file, and the folder where it is made.
 
     Raises:
         InvalidOption: `trace` is no trace.
@@ -108,21 +109,22 @@ def save_trace(trace: Trace, path: str | os.PathLike[str]) -> None:
     if os.fspath(path).endswith(".gz"):
         data = gzip.compress(data, mtime=0)
     try:
-        _replace(Path(os.path.realpath(path)), data)
+        _replace(Path(os.path.realpath(path)), data, is_private=is_private)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         # The name of the draft, which the error has, would only mislead.
         raise UnreadableFile(f"{os.fspath(path)!r} cannot be written: {reason}") from None
 
 
-def _replace(target: Path, data: bytes) -> None:
+def _replace(target: Path, data: bytes, *, is_private: bool) -> None:
     draft = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        target.parent.mkdir(mode=0o700 if is_private else 0o777, parents=True, exist_ok=True)
     except FileExistsError as error:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from error
     try:
-        with draft.open("xb") as stream:
+        mode = 0o600 if is_private else 0o666
+        with os.fdopen(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())

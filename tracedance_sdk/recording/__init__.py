@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.recording.configuration import configure
     from tracedance_sdk.recording.environments import Environment
     from tracedance_sdk.recording.flushing import flush
+    from tracedance_sdk.recording.gathered_spans import CollectorLimits
     from tracedance_sdk.recording.personal_names import read_names
     from tracedance_sdk.recording.pseudonymising import Pseudonymiser
     from tracedance_sdk.recording.pseudonyms import (
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.recording.recorder import TraceRecorder
     from tracedance_sdk.recording.redaction import Redactor, SecretRedactor
     from tracedance_sdk.recording.replayed_errors import ReplayedError
+    from tracedance_sdk.recording.span_collector import CollectorSummary, SpanCollector
     from tracedance_sdk.recording.state import state_source
     from tracedance_sdk.recording.tools import declared_effect, tool
     from tracedance_sdk.recording.values import freeze
@@ -42,6 +44,8 @@ __all__ = [
     "AnswerSource",
     "AskedCall",
     "CloseSummary",
+    "CollectorLimits",
+    "CollectorSummary",
     "Environment",
     "GivenAnswer",
     "HandCall",
@@ -50,6 +54,7 @@ __all__ = [
     "Redactor",
     "ReplayedError",
     "SecretRedactor",
+    "SpanCollector",
     "TraceRecorder",
     "agent",
     "answers_from",
@@ -89,6 +94,8 @@ __getattr__, __dir__ = lazy_face(
         "recorder": ("TraceRecorder",),
         "redaction": ("Redactor", "SecretRedactor"),
         "replayed_errors": ("ReplayedError",),
+        "gathered_spans": ("CollectorLimits",),
+        "span_collector": ("CollectorSummary", "SpanCollector"),
         "state": ("state_source",),
         "tools": ("declared_effect", "tool"),
         "values": ("freeze",),

@@ -1,0 +1,383 @@
+"""Traces of agents that others instrument: built live, from the spans they make."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import weakref
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from opentelemetry.sdk.trace import ReadableSpan, Span, SpanLimits, SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace.sampling import ALWAYS_ON
+from opentelemetry.trace import get_current_span
+
+from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.recording.gathered_spans import CollectorLimits, GatheredSpans, Gathering
+from tracedance_sdk.recording.guard import GUARD
+from tracedance_sdk.recording.kept_traces import PUSHED_OUT, KeptTraces
+from tracedance_sdk.recording.opening import outer_scope
+from tracedance_sdk.recording.options import check_options, defaults, pipeline_options
+from tracedance_sdk.recording.plans import describe_run
+from tracedance_sdk.recording.scopes import CURRENT, QUIET
+from tracedance_sdk.recording.snapshots import state_reader
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+    from opentelemetry.sdk._logs import LogRecordProcessor
+
+    from tracedance_sdk.recording.redaction import Redactor
+    from tracedance_sdk.trace import Trace
+
+_NO_LIMIT: Final = SpanLimits.UNSET
+
+
+class CollectorSummary(NamedTuple):
+    """What became of the spans that a collector was given.
+
+    Attributes:
+        traces: Finished ones, dropped ones included.
+        kept: Those that are at hand.
+        written: Files of them.
+        spans: Spans that ended and were taken.
+        open_runs: OpenTelemetry traces that are not finished.
+        open_spans: Their spans that have not ended.
+        dropped: Spans that became part of no trace, and traces dropped for newer ones, by reason.
+        faults: Faults of the collector, of its state source, folder and function, by place and
+            error type.
+    """
+
+    traces: int
+    kept: int
+    written: int
+    spans: int
+    open_runs: int
+    open_spans: int
+    dropped: Mapping[str, int]
+    faults: Mapping[str, int]
+
+
+class SpanCollector(SpanProcessor):
+    """Builds traces live from the spans that instrumentations and frameworks make.
+
+    An OpenTelemetry span processor: add it to any ``TracerProvider`` of the SDK, or let an
+    instrumentation write into the collector's own `provider`. Every dialect that files of spans are
+    read in is understood. The spans of one OpenTelemetry trace are put together when the last of
+    them has ended, on the thread that ended it, and give one trace for each agent's run among them.
+
+    Secrets are masked in the traces. Only what the provider samples is seen. A recorder that is
+    open where a run begins gives it its task, group, session and metadata, and is its parent.
+
+    Args:
+        out: Folder that takes a file of each trace, ``<id>.json``, readable by the owner alone.
+        on_trace: Is called with each finished trace, on the thread that ended its last span.
+        state: Where the state of the environment comes from, as for `TraceRecorder`; read when the
+            first span of an OpenTelemetry trace starts and when its root ends.
+        task_id: What the runs are about.
+        group: The leave-out unit.
+        session_id: An id of the conversation; by default what the spans say.
+        metadata: JSON object kept with the traces.
+        redaction: False keeps secrets readable; an object with ``redact(data)`` masks its own way.
+        max_traces: How many finished traces are kept; beyond, the oldest is dropped and counted.
+        limits: How much is held while runs are open.
+
+    Raises:
+        InvalidOption: An argument that cannot be used.
+        StateSourceError: No state can be taken from `state`.
+
+    Example:
+        >>> collector = SpanCollector()
+        >>> tracer = collector.provider.get_tracer("mine")
+        >>> with tracer.start_as_current_span("invoke_agent guide") as span:
+        ...     span.set_attribute("gen_ai.operation.name", "invoke_agent")
+        ...     with tracer.start_as_current_span("execute_tool look") as span:
+        ...         span.set_attribute("gen_ai.operation.name", "execute_tool")
+        ...         span.set_attribute("gen_ai.tool.call.result", "rain")
+        >>> [trace] = collector.traces
+        >>> trace.agent.name, [(call.name, call.result.content) for call in trace.calls]
+        ('guide', [('look', 'rain')])
+    """
+
+    def __init__(
+        self,
+        *,
+        out: str | os.PathLike[str] | None = None,
+        on_trace: Callable[[Trace], object] | None = None,
+        state: object = None,
+        task_id: str | None = None,
+        group: str | None = None,
+        session_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        redaction: bool | Redactor | None = None,
+        max_traces: int = 1000,
+        limits: CollectorLimits | None = None,
+    ) -> None:
+        check_options({"journal": out, "redaction": redaction, "metadata": metadata})
+        if on_trace is not None and not callable(on_trace):
+            raise InvalidOption(f"on_trace={on_trace!r} cannot be called")
+        if type(max_traces) is not int or max_traces < 0:
+            raise InvalidOption(f"max_traces={max_traces!r} is no number of traces")
+        limits = limits or CollectorLimits()
+        self._description = describe_run(
+            agent="agent",
+            tools=(),
+            metadata=metadata,
+            task_id=task_id,
+            group=group,
+            session_id=session_id,
+        )
+        self._reader = state_reader(state, None)
+        self._folder = None if out is None else Path(out).absolute()
+        self._redaction = redaction
+        self._redact: Callable[[bytes], bytes] | None = None
+        self._spans = GatheredSpans(limits)
+        self._kept = KeptTraces(
+            out=self._folder,
+            on_trace=on_trace,
+            max_traces=max_traces,
+            max_bytes=limits.kept_bytes,
+        )
+        self._provider: TracerProvider | None = None
+        self._start_afresh()
+        _watch_forks(self)
+
+    def __repr__(self) -> str:
+        told = self.summary()
+        return f"<SpanCollector {told.traces} traces, {told.open_runs} runs open>"
+
+    @property
+    def provider(self) -> TracerProvider:
+        """A provider of the collector's own, for ``instrument(tracer_provider=...)``.
+
+        It is isolated: it samples everything, exports nothing, and is nobody's global one. Its
+        spans may have any number of attributes of any length; OpenTelemetry's default is 128.
+        """
+        with self._lock:
+            if self._provider is None:
+                limits = SpanLimits(
+                    max_events=_NO_LIMIT,
+                    max_span_attributes=_NO_LIMIT,
+                    max_event_attributes=_NO_LIMIT,
+                    max_attribute_length=_NO_LIMIT,
+                    max_span_attribute_length=_NO_LIMIT,
+                )
+                self._provider = TracerProvider(sampler=ALWAYS_ON, span_limits=limits)
+                self._provider.add_span_processor(self)
+            return self._provider
+
+    @property
+    def log_processor(self) -> LogRecordProcessor:
+        """A processor for a ``LoggerProvider``, where messages are written as log records.
+
+        Older instrumentations of the conventions do so: add it beside the collector.
+        """
+        from tracedance_sdk.recording.span_logs import SpanLogs
+
+        return SpanLogs(self._take_log, flush=self._hand_over_ended)
+
+    @property
+    def traces(self) -> list[Trace]:
+        """The finished traces that are kept, oldest first; a run's sub-agents after it."""
+        self._hand_over_due()
+        return self._kept.listed()
+
+    def summary(self) -> CollectorSummary:
+        """Return what became of the spans so far."""
+        self._hand_over_due()
+        kept = self._kept
+        open_runs, open_spans = self._spans.counts()
+        dropped = self._dropped + self._spans.dropped
+        if kept.pushed_out:
+            dropped[PUSHED_OUT] = kept.pushed_out
+        return CollectorSummary(
+            traces=kept.finished,
+            kept=len(kept.listed()),
+            written=kept.written,
+            spans=self._n_spans,
+            open_runs=open_runs,
+            open_spans=open_spans,
+            dropped=dict(dropped),
+            faults=dict(self._faults),
+        )
+
+    def flush(self) -> CollectorSummary:
+        """Hand over everything, runs that have not ended too; return what became of the spans.
+
+        A run cut so has ``outcome.ended`` False; what it does later is not part of it.
+        """
+        self._hand_over_everything()
+        return self.summary()
+
+    def on_start(self, span: Span, parent_context: Context | None = None) -> None:
+        """Take a span that has started; for the provider to call."""
+        GUARD.attempt("span start", self._faults, self._begin, span, parent_context)
+
+    def on_end(self, span: ReadableSpan) -> None:
+        """Take a span that has ended; for the provider to call."""
+        GUARD.attempt("span end", self._faults, self._end, span)
+
+    def shutdown(self) -> None:
+        """Hand over everything, for the provider to call; another provider's spans go on."""
+        self._hand_over_everything()
+
+    def force_flush(self, timeout_millis: int = 30000) -> bool:  # noqa: ARG002  # as the SDK calls
+        """Hand over the runs whose root has ended; those that are running go on."""
+        self._hand_over_ended()
+        return True
+
+    def _start_afresh(self) -> None:
+        """Begin with nothing; in the child of a fork the parent's runs stay the parent's."""
+        self._process = os.getpid()
+        self._lock = threading.RLock()
+        self._faults: Counter[str] = Counter()
+        self._dropped: Counter[str] = Counter()
+        self._n_spans = 0
+        self._spans.start_afresh()
+        self._kept.start_afresh()
+
+    def _begin(self, span: Span, parent_context: Context | None) -> None:
+        if CURRENT.get() is QUIET:
+            # Made by a look at the state, or by whoever is told of a trace.
+            return
+        if self._process != os.getpid():
+            # Forked without telling Python, as uWSGI may.
+            self._start_afresh()
+        now = time.monotonic()
+        gathering, is_first = self._spans.begin(span, now=now, scope=outer_scope())
+        if gathering is None or not is_first:
+            return
+        parent = span.parent
+        if parent is not None and not parent.is_remote:
+            around = get_current_span(parent_context)
+            if around.get_span_context().span_id == parent.span_id and around.is_recording():
+                gathering.around = around
+        if self._reader is not None:
+            gathering.before = GUARD.attempt("state", self._faults, self._reader.read)
+        self._finish(self._spans.due(now=now))
+
+    def _end(self, span: ReadableSpan) -> None:
+        gathering = self._spans.end(span, size=_size(span), counts=CURRENT.get() is not QUIET)
+        if gathering is None:
+            return
+        self._n_spans += 1
+        if gathering.around is not None and not gathering.has_agent:
+            from tracedance_sdk.otel import is_agent_span
+
+            gathering.has_agent = is_agent_span(span)
+        if self._reader is not None and self._spans.start_looking(gathering):
+            state = GUARD.attempt("state", self._faults, self._reader.read)
+            self._spans.stop_looking(gathering, state)
+        self._finish(self._spans.complete(gathering, now=time.monotonic()))
+
+    def _take_log(self, emitted: Any) -> None:
+        GUARD.attempt("log", self._faults, self._add_log, emitted)
+
+    def _add_log(self, emitted: Any) -> None:
+        record = emitted.log_record
+        if record.trace_id and CURRENT.get() is not QUIET:
+            size = len(str(record.body)) + _text_size(record.attributes or {})
+            self._spans.add_log(emitted, trace_id=record.trace_id, size=size)
+
+    def _hand_over_due(self) -> None:
+        self._finish(self._spans.due(now=time.monotonic(), at_once=True))
+
+    def _hand_over_ended(self) -> None:
+        GUARD.attempt("flush", self._faults, lambda: self._finish(self._spans.take_ended()))
+
+    def _hand_over_everything(self) -> None:
+        GUARD.attempt("flush", self._faults, lambda: self._finish(self._spans.take_all()))
+
+    def _finish(self, gatherings: list[Gathering]) -> None:
+        """Make traces of what was taken away; nothing is locked meanwhile."""
+        for gathering in gatherings:
+            if gathering.known:
+                GUARD.attempt("assembly", self._faults, self._assemble, gathering)
+
+    def _assemble(self, gathering: Gathering) -> None:
+        from tracedance_sdk.recording.collected_runs import (
+            OF_NO_RUN,
+            UNREADABLE,
+            Given,
+            assembled,
+        )
+
+        n_spans = len(gathering.ended) + len(gathering.open)
+        self._dropped[UNREADABLE] += n_spans
+        given = Given(self._description, dict(defaults), self._redactor())
+        traces = assembled(gathering, given, used=self._kept.knows, faults=self._faults)
+        self._dropped[UNREADABLE] -= n_spans
+        if not traces:
+            self._dropped[OF_NO_RUN] += n_spans
+        for trace in traces:
+            self._kept.add(trace, size=gathering.size // len(traces), faults=self._faults)
+
+    def _redactor(self) -> Callable[[bytes], bytes] | None:
+        """Return what masks secrets, made the first time it is needed; None for nothing.
+
+        Raises:
+            JournalError: The key of the pseudonyms in the folder cannot be used.
+        """
+        if self._redact is None:
+            self._redact = _redact_by(self._redaction, self._folder)
+        return None if self._redact is _unchanged else self._redact
+
+
+def _redact_by(redaction: bool | Redactor | None, folder: Path | None) -> Callable[[bytes], bytes]:
+    chosen = pipeline_options(
+        journal=False,
+        durability=None,
+        exporter=False,
+        redaction=redaction,
+        content=None,
+        isolated=True,
+        around=None,
+    ).redaction
+    if not isinstance(chosen, bool):
+        return chosen.redact
+    if not chosen:
+        return _unchanged
+    from tracedance_sdk.recording.pseudonyms import redaction_key
+    from tracedance_sdk.recording.redaction import SecretRedactor
+
+    return SecretRedactor(key=redaction_key(folder)).redact
+
+
+def _unchanged(data: bytes) -> bytes:
+    return data
+
+
+def _size(span: ReadableSpan) -> int:
+    return _text_size(span.attributes or {}) + sum(
+        _text_size(event.attributes or {}) for event in span.events
+    )
+
+
+def _text_size(attributes: Mapping[str, Any]) -> int:
+    """Return roughly how much memory attributes take, in bytes."""
+    found = 64
+    for value in attributes.values():
+        if isinstance(value, str):
+            found += len(value)
+        elif isinstance(value, (Mapping, tuple, list, bytes)):
+            found += len(str(value))
+    return found
+
+
+_COLLECTORS: Final[weakref.WeakSet[SpanCollector]] = weakref.WeakSet()
+_WATCHED: Final[list[bool]] = []
+
+
+def _watch_forks(collector: SpanCollector) -> None:
+    """Let a collector begin afresh in every child of this process."""
+    _COLLECTORS.add(collector)
+    if not _WATCHED and hasattr(os, "register_at_fork"):
+        _WATCHED.append(True)
+        os.register_at_fork(after_in_child=_after_fork)
+
+
+def _after_fork() -> None:
+    for collector in list(_COLLECTORS):
+        collector._start_afresh()
