@@ -75,7 +75,7 @@ def audit_sample(
             rows = reader.select(behavior.anchor.sql) if is_packaged(behavior) else None
             others = {_spot(row) for row in reader.select(_TURNS)}
         if rows is None:
-            rows = list(search_apart(store.path, key, behavior, parameters).places)
+            rows = list(search_apart(store.path, key, (behavior, parameters)).places)
         named = {_spot(row) for row in rows}
         turns = {(spot.trace_id, spot.turn) for spot in named}
         for stratum, spots in (

@@ -22,8 +22,8 @@ from tracedance_sdk.trace import json_digest
 
 FORMAT: Final = "tracedance.scan_outcome"
 VERSION: Final = 1
-_RULES: Final = 1
-"""Goes up when the second stages of the catalogue change what they find."""
+_RULES: Final = 2
+"""Goes up when what a scan finds changes otherwise than by the behaviours themselves."""
 
 
 class KeptOutcomes:
