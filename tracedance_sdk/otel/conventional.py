@@ -10,6 +10,7 @@ from tracedance_sdk.formats import Message
 from tracedance_sdk.otel import names
 from tracedance_sdk.otel.asked import Asked, read_arguments
 from tracedance_sdk.otel.calls import span_duration_ms
+from tracedance_sdk.otel.choices import first_choice, joined
 from tracedance_sdk.otel.conversation import Conversation
 from tracedance_sdk.otel.messages import read_definitions
 from tracedance_sdk.otel.model_calls import (
@@ -86,7 +87,7 @@ class RunReader:
 
     def _reply(self, call: ModelCall) -> bool:
         choices = _messages(call.attributes, names.OUTPUT_MESSAGES)
-        first, others = _first_choice(choices)
+        first, others = first_choice(choices)
         facts = model_facts(call)
         if others:
             facts["other_choices"] = [message.text for message in others]
@@ -103,7 +104,7 @@ class RunReader:
         whole = _messages(root.attributes, names.CONVERSATION)
         if whole and not is_told:
             course.hear(whole)
-        said = _joined(_messages(root.attributes, names.OUTPUT_MESSAGES))
+        said = joined(_messages(root.attributes, names.OUTPUT_MESSAGES))
         is_one = len(said) == 1 and not self._models
         facts = turn_facts(root.attributes) if is_one else {}
         self._is_usage_told = is_one
@@ -262,37 +263,6 @@ class RunReader:
 def _messages(attributes: Mapping[str, Any], key: str) -> list[Message]:
     found = attributes.get(key)
     return found if isinstance(found, list) else []
-
-
-def _first_choice(messages: list[Message]) -> tuple[list[Message], list[Message]]:
-    """Return what a model said as one message, and its other choices.
-
-    Messages that each have a finish reason are choices; others are pieces of one answer.
-    """
-    reasons = sum("finish_reason" in (message.extra or {}) for message in messages)
-    if len(messages) > 1 and reasons > 1:
-        return messages[:1], messages[1:]
-    if len(messages) < 2:
-        return messages, []
-    pieces = tuple(piece for message in messages for piece in message.pieces)
-    extra = {k: v for message in messages for k, v in (message.extra or {}).items()}
-    return [messages[0]._replace(pieces=pieces, extra=extra or None)], []
-
-
-def _joined(messages: list[Message]) -> list[Message]:
-    """Join an agent's words with those before them, up to where it asked for something."""
-    found: list[Message] = []
-    for message in messages:
-        last = found[-1] if found else None
-        follows = last is not None and last.speaker == message.speaker == "assistant"
-        if last is None or not follows or (last.calls and not message.calls):
-            found.append(message)
-        else:
-            found[-1] = last._replace(
-                pieces=(*last.pieces, *message.pieces),
-                extra={**(last.extra or {}), **(message.extra or {})} or None,
-            )
-    return found
 
 
 def _repeats(node: Node, outer: Node) -> bool:

@@ -256,11 +256,21 @@ def _failure(facts: dict[str, Json], span: ForeignSpan, kind: StepKind) -> bool:
         raised, message = exception(span)
         if raised is not None:
             facts.setdefault(names.ERROR_TYPE, raised)
-        for said in (span.message, attributes.get("langfuse.observation.status_message"), message):
+        described = _described(span.message, raised=raised, message=message)
+        for said in (described, attributes.get("langfuse.observation.status_message"), message):
             if isinstance(said, str) and said:
                 facts[names.ERROR_MESSAGE] = said
                 break
     return failed
+
+
+def _described(status: str, *, raised: str | None, message: str | None) -> str:
+    """Return a status without the exception's type, where it is nothing but type and message."""
+    if not raised or not message:
+        return status
+    short = raised.rpartition(".")[2]
+    full = (f"{raised}: {message}", f"{short}: {message}", f"{short}({message!r})")
+    return message if status in full else status
 
 
 def _says_error(value: Json) -> bool:
