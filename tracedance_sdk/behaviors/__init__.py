@@ -19,7 +19,11 @@ if TYPE_CHECKING:
         parse_behavior,
     )
     from tracedance_sdk.behaviors.benchmarks.about import BuildSettings
-    from tracedance_sdk.behaviors.benchmarks.building import Built, build_benchmark
+    from tracedance_sdk.behaviors.benchmarks.building import (
+        Built,
+        build_benchmark,
+        build_benchmarks,
+    )
     from tracedance_sdk.behaviors.benchmarks.confirming import Confirmation, Confirmer
     from tracedance_sdk.behaviors.benchmarks.constraints import TraceConstraints
     from tracedance_sdk.behaviors.benchmarks.datasheet import THREATS
@@ -143,6 +147,7 @@ __all__ = [
     "behavior_named",
     "benchmark_rates",
     "build_benchmark",
+    "build_benchmarks",
     "construction_path",
     "cut",
     "datasheet_path",
@@ -181,7 +186,7 @@ __getattr__, __dir__ = lazy_face(
             "parse_behavior",
         ),
         "benchmarks.about": ("BuildSettings",),
-        "benchmarks.building": ("Built", "build_benchmark"),
+        "benchmarks.building": ("Built", "build_benchmark", "build_benchmarks"),
         "benchmarks.confirming": ("Confirmation", "Confirmer"),
         "benchmarks.constraints": ("TraceConstraints",),
         "benchmarks.datasheet": ("THREATS",),

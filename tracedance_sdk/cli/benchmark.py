@@ -21,14 +21,17 @@ Exit codes:
   1  rejected; the line begins with the reason, and nothing was written
   2  wrong use, or a store or file that cannot be used
   3  built, but some places could not be looked at; or one of two was rejected
+Stopped by Ctrl-C, SIGTERM or SIGHUP (130, 143, 129), what is not whole is not
+written; replies of --confirm are kept.
 """
 _RUN_CODES: Final = """\b
 Exit codes:
   0  every reply was scored
   2  wrong use, or no context that could be sent
   3  a reply or a score is missing, or a line is no instance
+Stopped by Ctrl-C, SIGTERM or SIGHUP (130, 143, 129), the replies so far are
+in the result set; the same command goes on from there.
 """
-_INTERRUPTED: Final = 130
 _FILE: Final = click.Path(path_type=Path)
 _DAY: Final = click.DateTime(["%Y-%m-%d"])
 
@@ -115,8 +118,10 @@ def build_command(
     (.md). Without --confirm the instances are unconfirmed: rules found them. Secrets and people
     are taken out as by import --pseudonymise.
     """
-    from tracedance_sdk.cli.benchmark_jobs import BuildPlan, run_build
+    from tracedance_sdk.cli.benchmark_build_jobs import BuildPlan, run_build
     from tracedance_sdk.cli.benchmark_output import print_build
+    from tracedance_sdk.cli.leaving import leave_threads_behind
+    from tracedance_sdk.cli.stopping import stopped_by_signals
     from tracedance_sdk.errors import BenchmarkRejected
 
     plan = BuildPlan(
@@ -125,14 +130,18 @@ def build_command(
         until=None if until is None else until.date(),
         **options,
     )
-    try:
-        made = run_build(plan)
-    except BenchmarkRejected as error:
-        _say_rejected(error, as_json=as_json)
-        return 1
-    except KeyboardInterrupt:
-        complain("stopped; nothing was written")
-        return _INTERRUPTED
+    written: list[str] = []
+    leave_threads_behind()
+    with stopped_by_signals() as stopped:
+        try:
+            made = run_build(plan, on_built=lambda item: written.append(str(item.path)))
+        except BenchmarkRejected as error:
+            _say_rejected(error, as_json=as_json)
+            return 1
+        except KeyboardInterrupt:
+            kept = "" if plan.confirm is None else "; replies so far are kept"
+            complain(f"stopped; {', '.join(written) or 'nothing'} was written{kept}")
+            return stopped.exit_code
     print_build(made, as_json=as_json)
     errors = [error for item in made.built for error in item.errors]
     for told in (*made.rejected, *errors) if not as_json else ():
@@ -217,13 +226,17 @@ def run_command(
     """
     from tracedance_sdk.cli.benchmark_jobs import RunPlan, run_benchmarks
     from tracedance_sdk.cli.benchmark_output import print_run
+    from tracedance_sdk.cli.leaving import leave_threads_behind
+    from tracedance_sdk.cli.stopping import stopped_by_signals
 
     plan = RunPlan(files=files, calls=calls, **options)
-    try:
-        outcome = run_benchmarks(plan)
-    except KeyboardInterrupt:
-        complain("stopped; replies so far are kept: the same command goes on from there")
-        return _INTERRUPTED
+    leave_threads_behind()
+    with stopped_by_signals() as stopped:
+        try:
+            outcome = run_benchmarks(plan)
+        except KeyboardInterrupt:
+            complain("stopped; replies so far are kept: the same command goes on from there")
+            return stopped.exit_code
     for problem in outcome.problems:
         complain(problem)
     print_run(outcome, as_json=as_json)

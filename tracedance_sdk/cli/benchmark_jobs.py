@@ -1,34 +1,24 @@
-"""The work of `tracedance benchmark`: what is asked becomes files; files become result sets."""
+"""The work of `tracedance benchmark run`: files become result sets."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from datetime import date
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.behaviors import (
-    MOST_TOKENS,
     RECORDED_SOURCE,
     RULE_GRADER,
     THREATS,
-    THRESHOLD,
     Benchmark,
     BenchmarkRate,
-    BuildSettings,
-    Built,
-    Caps,
-    Confirmer,
     Response,
-    TraceConstraints,
     about_row,
     benchmark_rates,
-    build_benchmark,
     joint_rows,
     missing_row,
-    parse_query,
     read_benchmark,
     recorded_responses,
     rough_tokens,
@@ -38,12 +28,12 @@ from tracedance_sdk.behaviors import (
 from tracedance_sdk.cli.left_out import told_left_out
 from tracedance_sdk.cli.model_options import ModelOptions, OpenedModel, opened_models
 from tracedance_sdk.cli.model_spending import asking_progress, spent, versions
-from tracedance_sdk.cli.scan_jobs import parameter_value, scan_progress
-from tracedance_sdk.errors import BenchmarkRejected, InvalidOption
+from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.grading import ResultRow, ResultSetWriter, check_writable
 from tracedance_sdk.judging import (
     JudgedItem,
     Panel,
+    PanelFinding,
     Rubric,
     RubricJudge,
     panel_manifest,
@@ -51,7 +41,6 @@ from tracedance_sdk.judging import (
     run_panels,
 )
 from tracedance_sdk.llm import Settings
-from tracedance_sdk.recording import read_names
 from tracedance_sdk.replay import (
     DecisionPoint,
     Exclusion,
@@ -64,147 +53,9 @@ from tracedance_sdk.replay import (
     run_next_turns,
     sendable,
 )
-from tracedance_sdk.store import TraceStore
 
 _MOST_LISTED: Final = 1_000
 _RUBRIC: Final = "rubric:"
-
-
-class BuildPlan(NamedTuple):
-    """What `benchmark build` was asked to do; the fields are named as its options."""
-
-    asked: str
-    store: Path
-    out: Path
-    kmin: int
-    kmax: int
-    given: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
-    model_families: tuple[str, ...] = ()
-    min_turns: int | None = None
-    max_turns: int | None = None
-    min_failures: int | None = None
-    max_failures: int | None = None
-    tools_called: tuple[str, ...] = ()
-    since: date | None = None
-    until: date | None = None
-    where: str | None = None
-    seed: int = 0
-    per_session: int = 2
-    per_project: int | None = None
-    per_user: int | None = None
-    keep_duplicates: bool = False
-    tools: ToolLimit = "inferred"
-    max_context_tokens: int | None = None
-    names: Path | None = None
-    audit: int = 0
-    confirm: str | None = None
-    jobs: int = 1
-    calls: ModelOptions = ModelOptions()
-
-    @property
-    def constraints(self) -> TraceConstraints:
-        """Which traces are asked for."""
-        return TraceConstraints(
-            sources=self.sources,
-            model_families=tuple(name.lower() for name in self.model_families),
-            min_turns=self.min_turns,
-            max_turns=self.max_turns,
-            min_failures=self.min_failures,
-            max_failures=self.max_failures,
-            tools=self.tools_called,
-            since=self.since,
-            until=self.until,
-            where=self.where,
-        )
-
-    @property
-    def settings(self) -> BuildSettings:
-        """How it is built."""
-        caps = Caps(
-            session=self.per_session if self.per_session > 0 else None,
-            project=self.per_project,
-            user=self.per_user,
-            similarity=None if self.keep_duplicates else THRESHOLD,
-            seed=self.seed,
-        )
-        people = () if self.names is None else tuple(map(tuple, read_names(self.names)))
-        return BuildSettings(
-            caps=caps,
-            tools=self.tools,
-            most_tokens=self.max_context_tokens or MOST_TOKENS,
-            audit=self.audit,
-            people=people,
-            processes=self.jobs,
-        )
-
-
-class BuildOutcome(NamedTuple):
-    """What came of building.
-
-    Attributes:
-        built: The benchmarks that were written.
-        rejected: Of two that were asked for with OR, the one that cannot be built.
-        spent: What confirming cost; None when no model was asked.
-    """
-
-    built: tuple[Built, ...]
-    rejected: tuple[BenchmarkRejected, ...] = ()
-    spent: dict[str, Any] | None = None
-
-
-def run_build(plan: BuildPlan) -> BuildOutcome:
-    """Build what is asked for.
-
-    Raises:
-        BenchmarkRejected: None of it can be built.
-        TraceDanceError: A store, file, model or option that cannot be used.
-    """
-    values = dict(parameter_value(text) for text in plan.given)
-    query = parse_query(
-        plan.asked,
-        constraints=plan.constraints,
-        parameters=values,
-        kmin=plan.kmin,
-        kmax=plan.kmax,
-    )
-    if plan.audit and query.operator == "AND":
-        raise InvalidOption("--audit is of one behaviour; build a benchmark of each to audit it")
-    if plan.out.is_dir() or not plan.out.parent.is_dir():
-        raise InvalidOption(f"--out {str(plan.out)!r}: name a file in a folder that is there")
-    if plan.out.suffix != ".jsonl":
-        raise InvalidOption(f"--out {str(plan.out)!r}: name a file that ends in .jsonl")
-    if plan.store.resolve() in plan.out.resolve().parents:
-        raise InvalidOption(f"--out {str(plan.out)!r} lies inside the store; name a file elsewhere")
-    store = TraceStore.open(plan.store, tools=plan.tools)
-    opened = [] if plan.confirm is None else opened_models([plan.confirm], plan.calls, out=plan.out)
-    confirmer = Confirmer(opened[0].asker, model_name=opened[0].name) if opened else None
-    built: list[Built] = []
-    rejected: list[BenchmarkRejected] = []
-    for part in query.parts():
-        out = plan.out if query.operator != "OR" else _named(plan.out, part.name)
-        try:
-            with scan_progress() as on_partition:
-                made = build_benchmark(
-                    part,
-                    store,
-                    out,
-                    settings=plan.settings,
-                    confirmer=confirmer,
-                    on_partition=on_partition,
-                )
-            built.append(made)
-        except BenchmarkRejected as error:
-            rejected.append(error)
-    if not built:
-        raise rejected[0]
-    return BuildOutcome(tuple(built), tuple(rejected), spent(opened) if opened else None)
-
-
-def _named(path: Path, name: str) -> Path:
-    """Return the file of one of two benchmarks: ``b.jsonl`` → ``b.F01.jsonl``."""
-    stem = path.name.removesuffix(".jsonl")
-    return path.with_name(f"{stem}.{name}.jsonl")
 
 
 class RunPlan(NamedTuple):
@@ -250,12 +101,51 @@ class RunOutcome(NamedTuple):
     problems: tuple[str, ...] = ()
 
 
-class _Answers(NamedTuple):
-    """What is to be scored, what was left out, and the rows that the replies make."""
+class _Job(NamedTuple):
+    """A plan, with what it names opened and sorted out.
 
-    responses: list[Response]
+    Attributes:
+        benchmarks: All that were named.
+        opened: All models that are asked, each once.
+        taker: The model that takes the turns; None for the withheld ones.
+        judges: The models that score; none for rules.
+        places: By id the instances that are kept, each with its benchmark.
+        points: The contexts that are sent; none where the withheld turns are scored.
+        excluded: What is left out.
+    """
+
+    plan: RunPlan
+    benchmarks: list[Benchmark]
+    opened: list[OpenedModel]
+    taker: OpenedModel | None
+    judges: list[OpenedModel]
+    places: dict[str, tuple[Benchmark, Instance]]
+    points: list[DecisionPoint]
     excluded: list[Exclusion]
-    rows: list[ResultRow]
+
+    @property
+    def model(self) -> str:
+        """The name of whoever takes the turns."""
+        return RECORDED_SOURCE if self.taker is None else self.taker.name
+
+    @property
+    def wanted(self) -> int:
+        """How many replies are to be scored."""
+        return len(self.places) if self.taker is None else len(self.points) * self.plan.samples
+
+
+class _SoFar(NamedTuple):
+    """What came of a job, as it comes: turns, then scores of judges."""
+
+    taken: list[TakenTurn]
+    findings: list[PanelFinding]
+
+
+class _Panels(NamedTuple):
+    """Panels with what they judge, one for each rubric, and what their rows say of benchmarks."""
+
+    work: list[tuple[Panel, list[JudgedItem]]]
+    about: dict[str, dict[str, Any]]
 
 
 def run_benchmarks(plan: RunPlan) -> RunOutcome:
@@ -265,52 +155,160 @@ def run_benchmarks(plan: RunPlan) -> RunOutcome:
         TraceDanceError: A file, model, folder or price that cannot be used, or no context that can
             be sent; nothing was sent then.
     """
+    job = _job(plan)
+    so_far = _SoFar([], [])
+    try:
+        _take(job, so_far)
+        if job.judges:
+            _judge(job, so_far)
+    except BaseException:
+        # What came was paid for: it is kept, and the set says that it is not whole.
+        if so_far.taken or so_far.findings:
+            _write(job, so_far)
+        raise
+    manifest, rates = _write(job, so_far)
+    is_short = any(rate.left_out for rate in rates) or manifest["unreadable"]
+    problems = tuple(problem for item in job.benchmarks for problem in item.problems)
+    return RunOutcome(plan, tuple(rates), manifest, 3 if is_short else 0, problems)
+
+
+def _job(plan: RunPlan) -> _Job:
+    """Open everything a plan names, so that what is wrong with it is said before any work."""
     check_writable(plan.out)
     benchmarks = _benchmarks(plan.files)
     is_source = plan.model == RECORDED_SOURCE
-    names = ([] if is_source else [plan.model]) + list(plan.judges)
-    opened = opened_models(list(dict.fromkeys(names)), plan.calls, out=plan.out)
-    by_name = dict(zip(dict.fromkeys(names), opened, strict=True))
+    names = list(dict.fromkeys(([] if is_source else [plan.model]) + list(plan.judges)))
+    opened = opened_models(names, plan.calls, out=plan.out)
+    by_name = dict(zip(names, opened, strict=True))
     judges = [by_name[name] for name in plan.judges]
     if not judges:
         _check_rule_judges(benchmarks)
     taker = None if is_source else by_name[plan.model]
-    model = RECORDED_SOURCE if taker is None else taker.name
-    answers = _taken(plan, benchmarks, taker)
-    if judges:
-        scored, told = _by_panels(plan, judges, answers.responses, model)
+    excluded: list[Exclusion] = []
+    places: dict[str, tuple[Benchmark, Instance]] = {}
+    for item in benchmarks:
+        short, long = _by_length(item, plan.max_context_tokens)
+        excluded += long
+        places |= {instance.id: (short, instance) for instance in short.instances}
+    points: list[DecisionPoint] = []
+    if taker is not None:
+        for _, instance in places.values():
+            for found in _sendable(plan, taker, instance):
+                if isinstance(found, Exclusion):
+                    excluded.append(found)
+                else:
+                    points.append(found)
+    if not (places if is_source else points):
+        raise InvalidOption(_nothing(excluded))
+    return _Job(plan, benchmarks, opened, taker, judges, places, points, excluded)
+
+
+def _sendable(
+    plan: RunPlan, taker: OpenedModel, instance: Instance
+) -> Iterator[DecisionPoint | Exclusion]:
+    point = instance_point(instance, tools=plan.tools)
+    if isinstance(point, Exclusion):
+        yield point
     else:
-        scored, told = list(rule_rows(answers.responses, model=model)), {}
-    own = _deciding(scored, prefix=_RUBRIC if judges else RULE_GRADER)
-    found = benchmark_rates(own)
-    rows = [*answers.rows, *scored]
-    manifest = {
+        yield from sendable([point], taker.model, plan.sampling)
+
+
+def _take(job: _Job, so_far: _SoFar) -> None:
+    """Let the model take the turns, if one is to."""
+    if job.taker is None:
+        return
+    with asking_progress([job.taker], job.wanted) as on_turn:
+
+        def keep(item: TakenTurn) -> None:
+            so_far.taken.append(item)
+            if on_turn is not None:
+                on_turn(item)
+
+        run_next_turns(job.points, job.taker.asker, job.plan.sampling, on_turn=keep)
+
+
+def _judge(job: _Job, so_far: _SoFar) -> None:
+    """Let the panels score all turns."""
+    work = _panels(job, _responses(job, so_far)).work
+    if not work:
+        return
+    with asking_progress(job.judges, sum(len(of) for _, of in work)) as on_finding:
+
+        def keep(finding: PanelFinding) -> None:
+            so_far.findings.append(finding)
+            if on_finding is not None:
+                on_finding(finding)
+
+        run_panels(work, on_finding=keep)
+
+
+def _write(job: _Job, so_far: _SoFar) -> tuple[dict[str, Any], list[BenchmarkRate]]:
+    """Write the result set of what came so far, and return its manifest and the rates."""
+    responses = _responses(job, so_far)
+    if job.judges:
+        scored, told = _by_panels(job, responses, so_far.findings)
+    else:
+        scored, told = list(rule_rows(responses, model=job.model)), {}
+    own = _deciding(scored, prefix=_RUBRIC if job.judges else RULE_GRADER)
+    rates = benchmark_rates(own)
+    rows = _turn_rows(job, so_far)
+    manifest = _manifest(job, responses) | told
+    manifest |= {
+        "missing_replies": _missing(rows),
+        "undecided": sum(row.verdict is None and row.missing_reason is not None for row in own),
+        **spent(job.opened),
+        "rates": [rate.document() for rate in rates],
+        "threats": list(THREATS),
+    }
+    if left := job.wanted - len(own):
+        manifest["exclusions"]["interrupted"] = left
+    with ResultSetWriter(job.plan.out, manifest=manifest) as writer:
+        writer.add([*rows, *scored])
+    return manifest, rates
+
+
+def _manifest(job: _Job, responses: Sequence[Response]) -> dict[str, Any]:
+    plan = job.plan
+    return {
         "command": "benchmark run",
         "versions": versions(),
-        "model": model,
-        "scored_by": "judges" if judges else "rules",
-        "benchmarks": [_about(item) for item in benchmarks],
+        "model": job.model,
+        "scored_by": "judges" if job.judges else "rules",
+        "benchmarks": [_about(item) for item in job.benchmarks],
         "tools": plan.tools,
         "samples": plan.samples,
         "seed": plan.seed,
         "settings": {"max_output_tokens": plan.max_tokens, "temperature": plan.temperature},
-        "contexts": len({item.instance.id for item in answers.responses}),
-        "answers": sum(item.turn is not None for item in answers.responses),
-        "missing_replies": _missing(answers.rows),
-        **told,
-        "undecided": sum(row.verdict is None and row.missing_reason is not None for row in own),
-        **spent(opened),
-        "exclusions": dict(Counter(item.reason for item in answers.excluded)),
-        "excluded": [item._asdict() for item in answers.excluded[:_MOST_LISTED]],
-        "unreadable": sum(len(item.problems) for item in benchmarks),
-        "rates": [rate.document() for rate in found],
-        "threats": list(THREATS),
+        "contexts": len({item.instance.id for item in responses}),
+        "answers": sum(item.turn is not None for item in responses),
+        "exclusions": dict(Counter(item.reason for item in job.excluded)),
+        "excluded": [item._asdict() for item in job.excluded[:_MOST_LISTED]],
+        "unreadable": sum(len(item.problems) for item in job.benchmarks),
     }
-    with ResultSetWriter(plan.out, manifest=manifest) as writer:
-        writer.add(rows)
-    is_short = any(rate.left_out for rate in found) or manifest["unreadable"]
-    problems = tuple(problem for item in benchmarks for problem in item.problems)
-    return RunOutcome(plan, tuple(found), manifest, 3 if is_short else 0, problems)
+
+
+def _in_order(job: _Job, taken: Iterable[TakenTurn]) -> list[TakenTurn]:
+    order = {id(point): number for number, point in enumerate(job.points)}
+    return sorted(taken, key=lambda item: (order[id(item.point)], item.sample))
+
+
+def _responses(job: _Job, so_far: _SoFar) -> list[Response]:
+    """Return the turns to score: the withheld ones, or those that a model took so far."""
+    if job.taker is None:
+        kept = {benchmark.path: benchmark for benchmark, _ in job.places.values()}
+        return [answer for item in kept.values() for answer in recorded_responses(item)]
+    return [
+        _response(item, *job.places[item.point.instance_id or ""])
+        for item in _in_order(job, so_far.taken)
+    ]
+
+
+def _turn_rows(job: _Job, so_far: _SoFar) -> list[ResultRow]:
+    return [
+        row.model_copy(update=about_row(job.places[item.point.instance_id or ""][0]))
+        for item in _in_order(job, so_far.taken)
+        for row in rows_of_turn(item, model=job.model)
+    ]
 
 
 def _benchmarks(files: Iterable[Path]) -> list[Benchmark]:
@@ -336,46 +334,6 @@ def _check_rule_judges(benchmarks: Iterable[Benchmark]) -> None:
                 f"what {str(item.path)!r} was made from is not beside it, and judges by rules need "
                 "it; put the file .construction.jsonl there, or name models by --judge"
             )
-
-
-def _taken(plan: RunPlan, benchmarks: Sequence[Benchmark], taker: OpenedModel | None) -> _Answers:
-    """Return the turns: the withheld ones, or those that a model takes."""
-    excluded: list[Exclusion] = []
-    kept: list[Benchmark] = []
-    for item in benchmarks:
-        short, long = _by_length(item, plan.max_context_tokens)
-        excluded += long
-        kept.append(short)
-    if taker is None:
-        responses = [answer for item in kept for answer in recorded_responses(item)]
-        if not responses:
-            raise InvalidOption(_nothing(excluded))
-        return _Answers(responses, excluded, [])
-    places: dict[str, tuple[Benchmark, Instance]] = {
-        instance.id: (item, instance) for item in kept for instance in item.instances
-    }
-    points: list[DecisionPoint] = []
-    for _, instance in places.values():
-        point = instance_point(instance, tools=plan.tools)
-        if isinstance(point, Exclusion):
-            excluded.append(point)
-            continue
-        for one in sendable([point], taker.model, plan.sampling):
-            if isinstance(one, Exclusion):
-                excluded.append(one)
-            else:
-                points.append(one)
-    if not points:
-        raise InvalidOption(_nothing(excluded))
-    with asking_progress([taker], len(points) * plan.samples) as on_turn:
-        taken = run_next_turns(points, taker.asker, plan.sampling, on_turn=on_turn)
-    responses = [_response(item, *places[item.point.instance_id or ""]) for item in taken]
-    rows = [
-        row.model_copy(update=about_row(answer.benchmark))
-        for item, answer in zip(taken, responses, strict=True)
-        for row in rows_of_turn(item, model=taker.name)
-    ]
-    return _Answers(responses, excluded, rows)
 
 
 def _by_length(item: Benchmark, most: int | None) -> tuple[Benchmark, list[Exclusion]]:
@@ -410,19 +368,12 @@ def _nothing(excluded: list[Exclusion]) -> str:
     return f"no context can be sent, so no model was asked; {told_left_out(excluded)}"
 
 
-def _by_panels(
-    plan: RunPlan, judges: Sequence[OpenedModel], responses: Sequence[Response], model: str
-) -> tuple[list[ResultRow], dict[str, Any]]:
-    """Return the rows of a panel for each rubric, and what the result set says of the judges."""
+def _panels(job: _Job, responses: Sequence[Response]) -> _Panels:
+    """Return a panel for each rubric, with the turns that it judges."""
     rubrics: dict[str, Rubric] = {}
     items: dict[str, list[JudgedItem]] = {}
     about: dict[str, dict[str, Any]] = {}
     told: dict[Path, dict[str, Rubric]] = {}
-    rows = [
-        missing_row(answer, model=model, prefix=_RUBRIC)
-        for answer in responses
-        if answer.turn is None
-    ]
     for answer in responses:
         if answer.turn is None:
             continue
@@ -432,15 +383,25 @@ def _by_panels(
         told[benchmark.path] = own
         for rubric in own.values():
             rubrics[rubric.sha256] = rubric
-            items.setdefault(rubric.sha256, []).append(_judged(answer, model))
-    panels = [_panel(plan, rubric, judges) for rubric in rubrics.values()]
-    if not panels:
+            items.setdefault(rubric.sha256, []).append(_judged(answer, job.model))
+    work = [(_panel(job, rubric), items[sha256]) for sha256, rubric in rubrics.items()]
+    return _Panels(work, about)
+
+
+def _by_panels(
+    job: _Job, responses: Sequence[Response], findings: list[PanelFinding]
+) -> tuple[list[ResultRow], dict[str, Any]]:
+    """Return the rows of what panels found, and what the result set says of the judges."""
+    panels = _panels(job, responses)
+    rows = [
+        missing_row(answer, model=job.model, prefix=_RUBRIC)
+        for answer in responses
+        if answer.turn is None
+    ]
+    if not panels.work:
         return rows, {}
-    work = [(panel, items[panel.rubric.sha256]) for panel in panels]
-    with asking_progress(judges, sum(len(of) for _, of in work)) as on_finding:
-        findings = run_panels(work, on_finding=on_finding)
     scored = [
-        row.model_copy(update=about[str(row.subject.instance_id)])
+        row.model_copy(update=panels.about[str(row.subject.instance_id)])
         for row in rows_of_panel(findings)
     ]
     both = {item.benchmark.path: item.benchmark for item in responses}
@@ -450,7 +411,7 @@ def _by_panels(
         if len(item.about["behaviors"]) > 1
         for row in joint_rows(scored, item, prefix=_RUBRIC)
     ]
-    return [*rows, *scored, *joint], panel_manifest(panels, findings)
+    return [*rows, *scored, *joint], panel_manifest([panel for panel, _ in panels.work], findings)
 
 
 def _judged(answer: Response, model: str) -> JudgedItem:
@@ -461,10 +422,10 @@ def _judged(answer: Response, model: str) -> JudgedItem:
     return JudgedItem(subject, instance.trace, answer.turn, answer.sample, instance.group, model)
 
 
-def _panel(plan: RunPlan, rubric: Rubric, judges: Sequence[OpenedModel]) -> Panel:
+def _panel(job: _Job, rubric: Rubric) -> Panel:
     return Panel(
-        [RubricJudge(item.asker, rubric, model_name=item.name) for item in judges],
-        repeats=plan.repeats,
+        [RubricJudge(item.asker, rubric, model_name=item.name) for item in job.judges],
+        repeats=job.plan.repeats,
     )
 
 

@@ -16,7 +16,8 @@ from tracedance_sdk.report import document_text, in_one_line, print_trace, repor
 
 if TYPE_CHECKING:
     from tracedance_sdk.behaviors import Benchmark, BenchmarkRate, Built
-    from tracedance_sdk.cli.benchmark_jobs import BuildOutcome, RunOutcome
+    from tracedance_sdk.cli.benchmark_build_jobs import BuildOutcome
+    from tracedance_sdk.cli.benchmark_jobs import RunOutcome
     from tracedance_sdk.errors import BenchmarkRejected
     from tracedance_sdk.report import ReportConsole
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ from tracedance_sdk.behaviors.benchmarks.file import (
     write_benchmark,
 )
 from tracedance_sdk.behaviors.benchmarks.gathering import Place, gather
+from tracedance_sdk.behaviors.benchmarks.holding import held
 from tracedance_sdk.behaviors.benchmarks.instances import (
     canary_of,
     hashed,
@@ -37,7 +38,7 @@ from tracedance_sdk.behaviors.cutting.kept import kept_bytes
 from tracedance_sdk.behaviors.run import Run
 from tracedance_sdk.behaviors.scanning.partition import Wanted
 from tracedance_sdk.behaviors.scanning.store_scan import OnPartition, scan_store
-from tracedance_sdk.errors import BenchmarkRejected, InvalidTrace, StoreError
+from tracedance_sdk.errors import BenchmarkRejected, InvalidOption, InvalidTrace, StoreError
 from tracedance_sdk.replay import Instance
 from tracedance_sdk.store import TraceStore
 from tracedance_sdk.trace import Trace
@@ -65,6 +66,51 @@ class _Cut(NamedTuple):
     protected: Trace
 
 
+def build_benchmarks(
+    query: Query,
+    store: TraceStore,
+    out: Path,
+    *,
+    settings: BuildSettings | None = None,
+    confirmer: Confirmer | None = None,
+    on_partition: OnPartition | None = None,
+    on_built: Callable[[Built], None] | None = None,
+) -> list[Built | BenchmarkRejected]:
+    """Build what is asked for: one benchmark, or with OR one of each behaviour.
+
+    Args:
+        query: Any.
+        store: See `build_benchmark`.
+        out: Of the instances; with OR, ``b.jsonl`` becomes ``b.F01.jsonl`` and ``b.F02.jsonl``.
+        settings: See `build_benchmark`.
+        confirmer: See `build_benchmark`.
+        on_partition: See `build_benchmark`.
+        on_built: Is told of each benchmark once it is written.
+
+    Returns:
+        For each part of the query what was built, or why it was not.
+
+    Raises:
+        InvalidOption: Another build writes one of the files.
+        StoreError: The store is damaged or lies at a URL.
+        UnreadableFile: The files cannot be written.
+    """
+    parts = {_part_path(out, part, query): part for part in query.parts()}
+    found: list[Built | BenchmarkRejected] = []
+    with held(parts):
+        for path, part in parts.items():
+            how = settings or BuildSettings()
+            try:
+                made = _built(part, store, path, how, (confirmer, on_partition))
+            except BenchmarkRejected as error:
+                found.append(error)
+                continue
+            found.append(made)
+            if on_built is not None:
+                on_built(made)
+    return found
+
+
 def build_benchmark(
     query: Query,
     store: TraceStore,
@@ -76,10 +122,11 @@ def build_benchmark(
 ) -> Built:
     """Build one benchmark and write its files; nothing is written when it is rejected.
 
-    Equal stores, queries, settings and confirmations give the same bytes.
+    Equal stores, queries, settings and confirmations give the same bytes. One build holds one
+    `out`: a second one at the same time is refused.
 
     Args:
-        query: Of one behaviour, or two at once; see `Query.parts` for one of two.
+        query: Of one behaviour, or two at once; for one of two there is `build_benchmarks`.
         store: Whose traces it is made of.
         out: Of the instances; the other files are named after it.
         settings: How.
@@ -88,10 +135,41 @@ def build_benchmark(
 
     Raises:
         BenchmarkRejected: The store does not hold what is asked for.
+        InvalidOption: Another build writes these files, or one of two is asked for.
         StoreError: The store is damaged or lies at a URL.
         UnreadableFile: The files cannot be written.
     """
-    how = settings or BuildSettings()
+    if query.operator == "OR":
+        raise InvalidOption("with OR there are two benchmarks; build_benchmarks builds both")
+    found = build_benchmarks(
+        query,
+        store,
+        out,
+        settings=settings,
+        confirmer=confirmer,
+        on_partition=on_partition,
+    )[0]
+    if isinstance(found, BenchmarkRejected):
+        raise found
+    return found
+
+
+def _part_path(path: Path, part: Query, query: Query) -> Path:
+    """Return the file of a part of a query: ``b.jsonl`` → ``b.F01.jsonl`` where there are two."""
+    if query.operator != "OR":
+        return path
+    return path.with_name(f"{path.name.removesuffix('.jsonl')}.{part.name}.jsonl")
+
+
+def _built(
+    query: Query,
+    store: TraceStore,
+    out: Path,
+    how: BuildSettings,
+    helpers: tuple[Confirmer | None, OnPartition | None],
+) -> Built:
+    """Build one benchmark, whose files are held; see `build_benchmark`."""
+    confirmer, on_partition = helpers
     if store.path is None:
         raise StoreError(f"{store!r} lies at a URL; import or copy it first")
     if not len(store):
