@@ -109,3 +109,81 @@ def test_an_errors_message_does_not_repeat_its_type(status: str, told: str) -> N
     assert call.result is not None
     assert call.result.error is not None
     assert (call.result.error.type, call.result.error.message) == ("app.NoSeats", told)
+
+
+def tool(number: int, name: str, arguments: dict[str, Any], **fields: Any) -> ForeignSpan:
+    attributes = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": name,
+        "gen_ai.tool.call.id": f"c{number}",
+        "gen_ai.tool.call.arguments": json.dumps(arguments),
+    }
+    return span(number, attributes, **fields)
+
+
+def asked(words: str) -> dict[str, Any]:
+    said = [{"role": "user", "parts": [{"type": "text", "content": words}]}]
+    return {"gen_ai.input.messages": json.dumps(said)}
+
+
+def parents(spans: list[ForeignSpan]) -> dict[str, tuple[str, str | None] | None]:
+    """Return, by the name of each agent, its caller's name and the call."""
+    traces = assemble(spans)
+    names = {trace.id: trace.agent.name for trace in traces}
+    return {
+        trace.agent.name: None
+        if trace.parent is None
+        else (names[trace.parent.trace_id], trace.parent.call_id)
+        for trace in traces
+    }
+
+
+def test_an_agent_whose_span_stands_beside_the_call_that_began_it_has_that_call() -> None:
+    spans = [
+        agent(name="invoke_agent guide"),
+        tool(2, "delegate", {"member": "a", "task": "Weather?"}, seconds=(2, 20)),
+        tool(3, "delegate", {"member": "b", "task": "Weather?"}, seconds=(2, 30)),
+        tool(4, "delegate", {"member": "c", "task": "Trains?"}, seconds=(2, 5)),
+        tool(5, "look", {"at": "Rome"}, seconds=(2, 30)),
+        agent(6, parent=1, name="a", seconds=(3, 19), attributes=asked("Weather?")),
+        agent(7, parent=1, name="b", seconds=(4, 29), attributes=asked("Weather?")),
+        agent(8, parent=1, name="c", seconds=(6, 9), attributes=asked("Trains?")),
+        agent(9, parent=1, name="d", seconds=(6, 9), attributes=asked("Rome or Paris?")),
+    ]
+    assert parents(spans) == {
+        "guide": None,
+        "a": ("guide", "c2"),
+        "b": ("guide", "c3"),
+        "c": ("guide", None),
+        "d": ("guide", None),
+    }
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_an_agent_to_which_a_conversation_is_handed_over_has_that_call(nested: bool) -> None:
+    inside = 2 if nested else 1
+    adk = {"scope": "gcp.vertex.agent"}
+    human = asked("How is Rome?")
+    spans = [
+        span(1, {}, parent=None, name="invoke_workflow guide", seconds=(1, 60), **adk),
+        agent(2, parent=1, name="invoke_agent guide", seconds=(2, 50 if nested else 9), **adk),
+        tool(3, "transfer_to_agent", {"agent_name": "weather"}, parent=2, seconds=(3, 4), **adk),
+        agent(4, parent=inside, name="invoke_agent other", seconds=(5, 6), **adk),
+        agent(5, parent=inside, name="invoke_agent weather", attributes=human, seconds=(10, 49)),
+        agent(6, parent=inside, name="invoke_agent weather2", attributes=human, seconds=(50, 59)),
+    ]
+    found = parents(spans)
+    assert found["weather"] == ("guide", "c3")
+    unlinked = ("guide", None) if nested else None
+    assert (found["other"], found["weather2"]) == (unlinked, unlinked)
+    [weather] = [trace for trace in assemble(spans) if trace.agent.name == "weather"]
+    assert [turn.origin for turn in weather.turns] == ["human"]
+
+
+def test_a_tool_that_is_only_called_like_a_transfer_hands_nothing_over() -> None:
+    spans = [
+        agent(1, name="invoke_agent guide", seconds=(1, 9)),
+        tool(2, "transfer_to_agent", {"agent_name": "weather"}),
+        agent(3, name="invoke_agent weather", seconds=(10, 19)),
+    ]
+    assert parents(spans) == {"guide": None, "weather": None}

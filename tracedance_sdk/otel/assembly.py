@@ -11,6 +11,7 @@ from tracedance_sdk.formats import attribute_turns
 from tracedance_sdk.journal import EvidenceRecord, JournalContents
 from tracedance_sdk.otel import names
 from tracedance_sdk.otel.asked import Asked
+from tracedance_sdk.otel.callers import with_callers
 from tracedance_sdk.otel.conventional import RunReader, name_counts
 from tracedance_sdk.otel.damage import Damage
 from tracedance_sdk.otel.foreign import ForeignLog, ForeignSpan
@@ -74,6 +75,7 @@ def traces_of(
     """Return the traces of runs; see `assemble`."""
     values = Values(blobs)
     found, workflows, wrappers = without_wrappers(found)
+    found, handed_over = with_callers(found)
     ids = {run.key: _trace_id(run) for run in found}
     readings, calls = _read_all(found, values, ids)
     outside = _outside(
@@ -90,7 +92,7 @@ def traces_of(
             attribute_turns(
                 reading.document["turns"],
                 agent=reading.document["agent"].get("name"),
-                is_subagent="parent" in reading.document,
+                is_subagent="parent" in reading.document and run.key not in handed_over,
             )
     traces: list[Trace] = []
     for run, reading in zip(found, readings, strict=True):
