@@ -18,6 +18,14 @@ LABELLED: dict[str, list[tuple[str, str, str, tuple[str, ...]]]] = {
     "openclaw-other-session": [
         ("agent", "openclaw", "[Inter-session message] sourceSession=a isUser=false\nDone.", ()),
     ],
+    "adk-other-agent": [
+        (
+            "harness",
+            "guide",
+            "For context: below is a transcript of what another agent did, quoted between <<<A>>>",
+            (),
+        )
+    ],
     "terminus-handover": [
         (
             "harness",
