@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from tracedance_sdk.behaviors.benchmarks.confirming import Confirmation, Confirmer
 from tracedance_sdk.behaviors.benchmarks.file import BENCHMARK_VERSION
-from tracedance_sdk.behaviors.benchmarks.gathering import Gathered, buildable, gather
+from tracedance_sdk.behaviors.benchmarks.gathering import Gathered
 from tracedance_sdk.behaviors.benchmarks.query import Query
 from tracedance_sdk.behaviors.cutting.sizes import MOST_TOKENS
 from tracedance_sdk.behaviors.scanning.choosing import Caps
-from tracedance_sdk.errors import BenchmarkRejected
 from tracedance_sdk.replay import Instance, ToolLimit
 from tracedance_sdk.store import TraceStore
 from tracedance_sdk.trace import json_digest
-
-_MOST_NAMED: Final = 3
 
 
 class BuildSettings(NamedTuple):
@@ -131,46 +128,3 @@ def name_of(work: Work) -> str:
     query, store, how, _, _ = work
     keys = [] if store.path is None else [key.sha256 for key in store.partitions()]
     return json_digest([query.document(), how.caps.seed, keys])
-
-
-def too_few(work: Work, number: int) -> BenchmarkRejected:
-    """Say what there is instead, and what could be asked for."""
-    query, store, how, gathered, tally = work
-    found = gathered.document()
-    hits = sum(counts["hits"] for counts in found["by_behavior"].values())
-    sessions = _count(gathered.funnels[0].sessions, "session")
-    told = [f"{_count(hits, 'occurrence')} in {sessions}"]
-    if gathered.joint is not None:
-        told.append(f"{gathered.joint} turns with both")
-    told.append(f"{len(gathered.places)} kept")
-    told += [f"{n} refused when cut ({name})" for name, n in tally.refused.most_common(_MOST_NAMED)]
-    if tally.confirmations:
-        told.append("{confirmed} of {asked} confirmed".format(**tally.confirmation))
-    unread = [item.reason for item in tally.confirmations if item.missing is not None]
-    if unread:
-        told.append(f"{len(unread)} replies without an answer (the first: {unread[0]:.120})")
-    told.append(f"{number} left of the {query.kmin} wanted at least")
-    nearest = f"would work: --kmin {number}" if number else _elsewhere(query, store, how)
-    return BenchmarkRejected(", ".join(told), reason="too_few_instances", nearest=nearest)
-
-
-def _elsewhere(query: Query, store: TraceStore, how: BuildSettings) -> str:
-    """Return what could be asked for where nothing is left of a request."""
-    if query.constraints.document():
-        free = query._replace(constraints=type(query.constraints)())
-        n_free = len(gather(free, store, caps=how.caps, processes=how.processes).places)
-        if n_free:
-            return f"would work: the same without limits on traces ({_count(n_free, 'occurrence')})"
-    others = [
-        item
-        for item in buildable(store, kmin=query.kmin, processes=how.processes)
-        if item[0] != query.name
-    ]
-    if not others:
-        return ""
-    told = ", ".join(f"{name} ({number})" for name, number in others[:_MOST_NAMED])
-    return f"the store holds enough of {told}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

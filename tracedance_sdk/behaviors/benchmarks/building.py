@@ -13,7 +13,6 @@ from tracedance_sdk.behaviors.benchmarks.about import (
     Work,
     about_benchmark,
     name_of,
-    too_few,
 )
 from tracedance_sdk.behaviors.benchmarks.auditing import audit_sample
 from tracedance_sdk.behaviors.benchmarks.confirming import Asked, Confirmation, Confirmer
@@ -22,26 +21,23 @@ from tracedance_sdk.behaviors.benchmarks.file import (
     Construction,
     write_benchmark,
 )
-from tracedance_sdk.behaviors.benchmarks.gathering import Place, gather
+from tracedance_sdk.behaviors.benchmarks.gathering import gather
 from tracedance_sdk.behaviors.benchmarks.holding import held
 from tracedance_sdk.behaviors.benchmarks.instances import (
     canary_of,
-    hashed,
     made_construction,
     made_instance,
     source_trace,
 )
+from tracedance_sdk.behaviors.benchmarks.nearest import too_few
+from tracedance_sdk.behaviors.benchmarks.places import CutPlace, cuts
 from tracedance_sdk.behaviors.benchmarks.protecting import Protection
 from tracedance_sdk.behaviors.benchmarks.query import Query
-from tracedance_sdk.behaviors.cutting.cut import CutContext, Refusal, cut
-from tracedance_sdk.behaviors.cutting.kept import kept_bytes
-from tracedance_sdk.behaviors.run import Run
 from tracedance_sdk.behaviors.scanning.partition import Wanted
 from tracedance_sdk.behaviors.scanning.store_scan import OnPartition, scan_store
-from tracedance_sdk.errors import BenchmarkRejected, InvalidOption, InvalidTrace, StoreError
+from tracedance_sdk.errors import BenchmarkRejected, InvalidOption, StoreError
 from tracedance_sdk.replay import Instance
 from tracedance_sdk.store import TraceStore
-from tracedance_sdk.trace import Trace
 
 
 class Built(NamedTuple):
@@ -58,12 +54,6 @@ class Built(NamedTuple):
     about: dict[str, Any]
     refusals: dict[str, str]
     errors: tuple[str, ...] = ()
-
-
-class _Cut(NamedTuple):
-    place: Place
-    context: CutContext
-    protected: Trace
 
 
 def build_benchmarks(
@@ -191,8 +181,8 @@ def _built(
     canary = canary_of(name_of(work))
     instances: list[Instance] = []
     construction: list[Construction] = []
-    cuts = _cuts(work, protection)
-    for item, said in _confirmed(work, cuts, confirmer, protection):
+    found = cuts(work, protection)
+    for item, said in _confirmed(work, found, confirmer, protection):
         instances.append(
             made_instance(
                 query,
@@ -209,7 +199,7 @@ def _built(
         )
         construction.append(made)
     if len(instances) < query.kmin:
-        raise too_few(work, len(instances))
+        raise too_few(work, len(instances), protection, is_asked=confirmer is not None)
     about = about_benchmark(work, instances, confirmer=confirmer, canary=canary)
     about = {**about, "query": protection.value(about["query"])}
     audit = _audit(work) if how.audit else None
@@ -224,51 +214,14 @@ def _built(
     return Built(out, about, work.tally.firsts, gathered.errors)
 
 
-def _cuts(work: Work, protection: Protection) -> Iterator[_Cut]:
-    """Yield the places that can be cut, in order, each context once."""
-    query, store, how, gathered, tally = work
-    seen: set[str] = set()
-    for place in gathered.places:
-        tally.tried += 1
-        try:
-            trace = store.get(place.first.trace_id)
-        except (StoreError, InvalidTrace) as error:
-            tally.refuse("unreadable", str(error))
-            continue
-        found = _cut(query, place, trace, how)
-        if isinstance(found, Refusal):
-            tally.refuse(found.name, f"{place.first.trace_id}: {found}")
-            continue
-        protected = protection.trace(found.trace)
-        digest = hashed(kept_bytes(protected.model_copy(update={"id": "-"})).decode())
-        if digest in seen:
-            tally.refuse("the same context again", f"{place.first.trace_id}")
-            continue
-        seen.add(digest)
-        context = found._replace(sha256=hashed(kept_bytes(protected).decode()))
-        yield _Cut(place, context, protected)
-
-
-def _cut(query: Query, place: Place, trace: Trace, how: BuildSettings) -> CutContext | Refusal:
-    """Return the cut, which has to meet the frame of every behaviour."""
-    run = Run.of(trace)
-    found: CutContext | Refusal | None = None
-    for behavior, hit in zip(query.behaviors, place.hits, strict=True):
-        found = cut(trace, hit, behavior, tools=how.tools, most_tokens=how.most_tokens, run=run)
-        if isinstance(found, Refusal):
-            return found
-    assert found is not None  # noqa: S101 - a query has a behaviour
-    return found
-
-
 def _confirmed(
-    work: Work, cuts: Iterator[_Cut], confirmer: Confirmer | None, protection: Protection
-) -> Iterator[tuple[_Cut, tuple[Confirmation, ...]]]:
+    work: Work, found: Iterator[CutPlace], confirmer: Confirmer | None, protection: Protection
+) -> Iterator[tuple[CutPlace, tuple[Confirmation, ...]]]:
     """Yield what is wanted at most, asking a model about no more than that takes."""
     query, tally = work.query, work.tally
     left = query.kmax
     while left > 0:
-        batch = list(islice(cuts, left))
+        batch = list(islice(found, left))
         if not batch:
             return
         if confirmer is None:
