@@ -187,3 +187,21 @@ def test_a_tool_that_is_only_called_like_a_transfer_hands_nothing_over() -> None
         agent(3, name="invoke_agent weather", seconds=(10, 19)),
     ]
     assert parents(spans) == {"guide": None, "weather": None}
+
+
+def test_a_tool_that_only_its_own_span_describes_is_defined() -> None:
+    schema = {"type": "object", "properties": {"at": {"type": "string"}}}
+    described = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "look",
+        "gen_ai.tool.description": "Look there.",
+        "gen_ai.tool.json_schema": json.dumps(schema),
+    }
+    listed = json.dumps([{"name": "look", "description": "Look."}])
+    [trace] = assemble([agent(), span(2, described)])
+    [known] = assemble([agent(attributes={"gen_ai.tool.definitions": listed}), span(2, described)])
+    [tool] = trace.tools
+    assert (tool.name, tool.description, tool.parameters) == ("look", "Look there.", schema)
+    assert [tool.description for tool in known.tools] == ["Look."]
+    [call] = trace.calls
+    assert "attributes" not in (call.model_extra or {})["otel"]["spans"][0]

@@ -211,6 +211,10 @@ class RunReader:
             listed: Any = attributes.get(names.TOOL_DEFINITIONS)
             for tool in read_definitions(listed, ours=False):
                 tools.setdefault(tool["name"], tool)
+        for node in self._tools:
+            shown: Any = node.attributes.get(names.TOOL_DEFINITIONS)
+            for tool in read_definitions(shown, ours=False):
+                tools.setdefault(tool["name"], tool)
         if tools:
             found["tools"] = list(tools.values())
         return found

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from tracedance_sdk.otel import names
 from tracedance_sdk.otel.dialects.decoding import decoded, structure
 from tracedance_sdk.trace import UNKNOWN, Json
 
@@ -28,6 +30,19 @@ def definitions(value: Json) -> Json:
     """
     found = _entries(structure(value), 0)
     return found or UNKNOWN
+
+
+def one_definition(schema_key: str, description_key: str) -> Callable[[Mapping[str, Json]], Json]:
+    """Return a reader of the definition that a tool's own span gives of it."""
+
+    def find(attributes: Mapping[str, Json]) -> Json:
+        name, schema = attributes.get(names.TOOL_NAME), _schema(attributes.get(schema_key))
+        if schema is None:
+            return UNKNOWN
+        described = attributes.get(description_key)
+        return definitions([{"name": name, "description": described, "parameters": schema}])
+
+    return find
 
 
 def _entries(value: Json, depth: int) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from tracedance_sdk.otel import names
 from tracedance_sdk.otel.dialects.decoding import decoded, json_value, structure
-from tracedance_sdk.otel.dialects.definitions import definitions
+from tracedance_sdk.otel.dialects.definitions import definitions, one_definition
 from tracedance_sdk.otel.dialects.frameworks import (
     arguments,
     cost_total,
@@ -125,6 +125,12 @@ CONTENT: Final[Mapping[str, tuple[FactPlace, ...]]] = {
         at(MLFLOW, "mlflow.chat.tools", definitions),
         at(LANGFUSE, "langfuse.observation.input", inside("tools", definitions), kinds=MODEL),
         at(MLFLOW, "mlflow.spanInputs", inside("tools", definitions), kinds=MODEL),
+        FactPlace(
+            STRANDS,
+            ("gen_ai.tool.json_schema", "gen_ai.tool.description"),
+            one_definition("gen_ai.tool.json_schema", "gen_ai.tool.description"),
+            TOOL,
+        ),
     ),
     names.TOOL_ARGUMENTS: (
         at(LANGFUSE, "langfuse.observation.input", arguments, kinds=TOOL),
