@@ -51,6 +51,12 @@ if TYPE_CHECKING:
         turn_from_chat,
         turn_from_responses,
     )
+    from tracedance_sdk.formats.model_requests import (
+        ModelRequest,
+        request_from_anthropic,
+        request_from_chat,
+        request_from_responses,
+    )
     from tracedance_sdk.formats.openai_chat import (
         messages_from_trace,
         tools_from_trace,
@@ -76,6 +82,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.formats.peeking import Outline, peek
     from tracedance_sdk.formats.places import Misfit, Place, expect, field, optional
     from tracedance_sdk.formats.readers import RecordCollector, SessionCollector, with_loss
+    from tracedance_sdk.formats.repetition import Heard
     from tracedance_sdk.formats.tool_completion import complete_tools
     from tracedance_sdk.formats.tool_inference import ToolShapes
     from tracedance_sdk.formats.trace_json import load_trace, save_trace, trace_from_document
@@ -103,6 +110,7 @@ __all__ = [
     "Collector",
     "Conversation",
     "Document",
+    "Heard",
     "ImportProblem",
     "InspectLog",
     "InspectSample",
@@ -110,6 +118,7 @@ __all__ = [
     "MappingCollector",
     "Message",
     "Misfit",
+    "ModelRequest",
     "OriginRules",
     "Outline",
     "Piece",
@@ -158,6 +167,9 @@ __all__ = [
     "read_message",
     "read_messages",
     "reasoning_part",
+    "request_from_anthropic",
+    "request_from_chat",
+    "request_from_responses",
     "responses_request",
     "save_trace",
     "survey",
@@ -201,8 +213,8 @@ __getattr__, __dir__ = lazy_face(
             "named_collector",
         ),
         "detection": ("Signature", "survey"),
-        "importing": ("Collected", "Collector", "ImportProblem", "StoredDocument"),
         "guarding": ("guarded", "unexpected"),
+        "importing": ("Collected", "Collector", "ImportProblem", "StoredDocument"),
         "inspect_log": ("trace_from_inspect",),
         "inspect_log_archive": ("InspectLog", "InspectSample", "open_inspect_log"),
         "known_tools": ("KnownTool", "ToolTable", "tool_table", "tool_table_digest"),
@@ -211,6 +223,12 @@ __getattr__, __dir__ = lazy_face(
         "message_pieces": ("Message", "Piece", "SeenCall", "SeenResult"),
         "message_shapes": ("read_message",),
         "model_replies": ("turn_from_anthropic", "turn_from_chat", "turn_from_responses"),
+        "model_requests": (
+            "ModelRequest",
+            "request_from_anthropic",
+            "request_from_chat",
+            "request_from_responses",
+        ),
         "openai_chat": (
             "messages_from_trace",
             "tools_from_trace",
@@ -236,6 +254,7 @@ __getattr__, __dir__ = lazy_face(
         "peeking": ("Outline", "peek"),
         "places": ("Misfit", "Place", "expect", "field", "optional"),
         "readers": ("RecordCollector", "SessionCollector", "with_loss"),
+        "repetition": ("Heard",),
         "tool_completion": ("complete_tools",),
         "tool_inference": ("ToolShapes",),
         "trace_json": ("load_trace", "save_trace", "trace_from_document"),

@@ -45,7 +45,7 @@ def traces_from_anthropic(
     threads = Threads(KEPT)
     for record, place, line in records_of(documents, path, _is_one):
         try:
-            threads.add(_call(record))
+            threads.add(call_of(record))
         except Misfit as misfit:
             yield problem_of(place.located(misfit), path, line)
     yield from told(threads, path, _trace)
@@ -59,7 +59,12 @@ def _is_one(items: list[Json]) -> bool:
     )
 
 
-def _call(record: Json) -> ModelCall:
+def call_of(record: Json) -> ModelCall:
+    """Return the request and reply that a record holds.
+
+    Raises:
+        Misfit: It holds neither.
+    """
     if isinstance(record, list):
         return ModelCall(_messages(record, ()), None, {})
     if not isinstance(record, dict):

@@ -54,7 +54,7 @@ def traces_from_responses(
     threads = Threads(KEPT)
     for record, place, line in records_of(documents, path, _is_one):
         try:
-            call = _call(record)
+            call = call_of(record)
         except Misfit as misfit:
             yield problem_of(place.located(misfit), path, line)
             continue
@@ -70,7 +70,12 @@ def _is_one(items: list[Json]) -> bool:
     )
 
 
-def _call(record: Json) -> ModelCall | None:
+def call_of(record: Json) -> ModelCall | None:
+    """Return the request and reply that a record holds; None for an event that ends nothing.
+
+    Raises:
+        Misfit: It holds neither.
+    """
     if isinstance(record, list):
         return ModelCall(_messages(record, "$"), None, {})
     if not isinstance(record, dict):

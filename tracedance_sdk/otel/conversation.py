@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any, Final
 
-from tracedance_sdk.formats import Message, SeenCall, SeenResult
+from tracedance_sdk.formats import Heard, Message, SeenCall, SeenResult
 from tracedance_sdk.otel.asked import Asked, Requests, Said, answer, read_arguments
 from tracedance_sdk.otel.dialects.spoken import is_redacted
-from tracedance_sdk.otel.messages import json_text
 from tracedance_sdk.otel.values import Values
 from tracedance_sdk.trace import UNKNOWN, Json
 
@@ -20,11 +18,6 @@ _TURNS: Final = {
     "user": ("user", "human"),
     "tool": ("user", "environment"),
 }
-_SHORT: Final = 64
-
-Unit = tuple[str, str]
-"""What a piece of a message has in common with its repetition: reasoning, ids and the form of
-arguments differ between the two."""
 
 
 class Conversation:
@@ -37,7 +30,6 @@ class Conversation:
     Attributes:
         said: The turns so far.
         system_prompt: A system message that opened the conversation.
-        rewritten: How many messages did not continue what was heard before.
         recovered: Calls whose result only a message brought.
         unclaimed: Results in messages that belong to no call.
         redacted: Messages whose words were switched off.
@@ -46,38 +38,25 @@ class Conversation:
     def __init__(self, seed: str, values: Values) -> None:
         self.said: list[Said] = []
         self.system_prompt: str | None = None
-        self.rewritten = 0
         self.recovered: list[Asked] = []
         self.unclaimed = 0
         self.redacted = 0
         self._seed = seed
         self._values = values
         self._requests = Requests()
-        self._heard = 0
-        self._places: dict[Unit, list[int]] = {}
+        self._heard = Heard()
         self._silent: Said | None = None
         self._executed = 0
 
+    @property
+    def rewritten(self) -> int:
+        """How many messages did not continue what was heard before."""
+        return self._heard.rewritten
+
     def hear(self, messages: Sequence[Message]) -> None:
         """Take the messages a model was given, those not heard before."""
-        place = 0
-        for message in messages:
-            new: list[Any] = []
-            units: list[Unit] = []
-            for piece in message.pieces:
-                unit = _unit(message, piece)
-                found = None if unit is None else self._next(unit, place)
-                if found is not None:
-                    place = found + 1
-                    continue
-                new.append(piece)
-                if unit is not None:
-                    units.append(unit)
-            if units:
-                self.rewritten += place < self._heard
-                self._remember(units)
-                place = self._heard
-                self._take(message._replace(pieces=tuple(new)))
+        for message in self._heard.new_in(messages):
+            self._take(message)
 
     def reply(self, messages: Sequence[Message], facts: dict[str, Any]) -> Said:
         """Take what a model said.
@@ -90,7 +69,7 @@ class Conversation:
         choices = messages[:1]
         self._silent = None if choices else said
         for message in choices:
-            self._remember([u for p in message.pieces if (u := _unit(message, p)) is not None])
+            self._heard.remember(message)
             self._fill(said, message)
         return said
 
@@ -101,7 +80,7 @@ class Conversation:
             messages: What it said, in order.
             facts: Fields of its turn, where it is one.
         """
-        new = [m for m in messages if not self._knows(m)]
+        new = [m for m in messages if not self._heard.knows(m)]
         for message in new:
             if self._silent is not None:
                 said, self._silent = self._silent, None
@@ -138,20 +117,6 @@ class Conversation:
             found.append(said.document(len(found), calls))
             calls += len(said.calls)
         return found
-
-    def _next(self, unit: Unit, place: int) -> int | None:
-        places = self._places.get(unit)
-        at = 0 if places is None else bisect_left(places, place)
-        return None if places is None or at == len(places) else places[at]
-
-    def _remember(self, units: Sequence[Unit]) -> None:
-        for unit in units:
-            self._places.setdefault(unit, []).append(self._heard)
-            self._heard += 1
-
-    def _knows(self, message: Message) -> bool:
-        units = [u for piece in message.pieces if (u := _unit(message, piece)) is not None]
-        return all(unit in self._places for unit in units)
 
     def _take(self, message: Message) -> None:
         if message.speaker != "assistant":
@@ -235,26 +200,3 @@ def _is_positional(arguments: Json) -> bool:
 
 def _present(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def _unit(message: Message, piece: Any) -> Unit | None:
-    if isinstance(piece, SeenCall):
-        return "call", piece.name
-    if isinstance(piece, SeenResult):
-        return "result", piece.call_id or _brief(json_text(_plain(piece.content)))
-    if piece["type"] == "reasoning":
-        return None
-    if piece["type"] == "text":
-        return message.speaker, _brief(piece["text"].strip())
-    return message.speaker, _brief(json_text(piece))
-
-
-def _plain(value: Json) -> Json:
-    return None if value is UNKNOWN else value
-
-
-def _brief(text: str) -> str:
-    """Return short text, or the digest of a longer one, so that long histories stay small."""
-    if len(text) <= _SHORT:
-        return text
-    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()

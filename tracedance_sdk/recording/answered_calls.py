@@ -83,7 +83,7 @@ class StandIn:
             asked: Says what is asked; called when it is.
             around: The scope that the call is made in.
         """
-        use = _Use(wrapped, source, asked, around, self._rebuild)
+        use = Use(wrapped, source, asked, around, self._rebuild)
         run = {
             "plain": use.call,
             "coroutine": use.wait,
@@ -103,7 +103,7 @@ class StandIn:
         return stand_in
 
 
-class _Use:
+class Use:
     """One use of a tool."""
 
     def __init__(
@@ -225,7 +225,7 @@ class _Use:
 class _Late:
     """An asynchronous generator that is made when its first item is asked for."""
 
-    def __init__(self, use: _Use, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(self, use: Use, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._use = use
         self._given = (args, kwargs)
         self._made: AsyncGenerator[Any, Any] | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from time import perf_counter_ns, time_ns
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
@@ -32,10 +32,15 @@ class OpenCall(Scope):
     """A call whose start is recorded and whose end is not yet.
 
     The first of the methods that end it counts; later ones change nothing.
+
+    Attributes:
+        change: JSON Patch of the state, once it was taken.
+        inner: Ends the run of the models that the tool's own code asks; None while it asks none.
     """
 
     __slots__ = (
         "_answer", "_attributes", "_clock", "_ended", "_name", "_parent_id", "_start_ns", "change",
+        "inner",
     )  # fmt: skip
 
     def __init__(
@@ -45,6 +50,7 @@ class OpenCall(Scope):
         self.call_id = call_id
         self.turn = turn
         self.change: str | None = None
+        self.inner: Callable[[], object] | None = None
         self._name = name
         self._parent_id = parent.span_id
         self._attributes = attributes
@@ -66,6 +72,11 @@ class OpenCall(Scope):
             )
         )
         self._clock = perf_counter_ns()
+
+    @property
+    def name(self) -> str:
+        """Of the tool."""
+        return self._name
 
     def _start_span(self, parent: Scope, spans: ProviderSpans) -> None:
         self.span = GUARD.attempt(
@@ -184,6 +195,8 @@ class OpenCall(Scope):
             return
         self._ended = True
         run = self.run
+        if self.inner is not None:
+            GUARD.attempt("end", run.faults, self.inner)
         attributes = {**self._attributes, **facts}
         if self._answer is not None:
             attributes[PATCH] = self._answer

@@ -86,6 +86,11 @@ class Ledger:
                     return Place(number, turn, asked or call_id or new_call_id(), bound_by)
             return Place(number, turn, call_id or new_call_id(), "synthetic")
 
+    def unanswered(self) -> list[Request]:
+        """Return what the open turn asks for and no call has answered, in the model's order."""
+        with self._lock:
+            return [r for place, r in enumerate(self._requests) if place not in self._bound]
+
     def place_of_user(self, call_id: str | None) -> Place:
         """Return the place of a simulated user's call: in the user's turn, if that is the last."""
         with self._lock:

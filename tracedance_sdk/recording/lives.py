@@ -21,7 +21,7 @@ from tracedance_sdk.recording.plans import Plan
 from tracedance_sdk.recording.reentry import let_go, survive_closing
 from tracedance_sdk.recording.runs import Run
 from tracedance_sdk.recording.scopes import CURRENT, QUIET, Scope, enclosing_open_scope, scope_in
-from tracedance_sdk.recording.snapshots import StateWatch
+from tracedance_sdk.recording.snapshots import StateReader, StateWatch
 from tracedance_sdk.recording.turns import TurnLog
 from tracedance_sdk.recording.values import freeze
 
@@ -100,7 +100,9 @@ class Life:
         run = open_run(description, pipeline, outer=outer, spans=spans, state=state)
         run.faults.update(self._early_faults)
         run.give_up = self._give_up
-        self.run, self.turns = run, TurnLog(run)
+        self.run = run
+        run.turns = self.turns = TurnLog(run)
+        run.has_state = self._plan.reader is not None
         if self._per_call and self._plan.reader is not None and state is not None:
             run.watch = StateWatch(self._plan.reader, run.text, mask=run.masked)
             run.watch.start(state)
@@ -203,12 +205,12 @@ class Life:
 
     def read_state(self) -> bytes | None:
         """Return the state now, frozen; None without a source, or when it fails."""
-        reader, faults = self._plan.reader, self._faults
+        reader, faults = self._reader, self._faults
         return None if reader is None else GUARD.attempt("state", faults, reader.read)
 
     async def read_state_async(self) -> bytes | None:
         """Return the state now, from a source that may have to be awaited."""
-        reader, faults = self._plan.reader, self._faults
+        reader, faults = self._reader, self._faults
         return (
             None
             if reader is None
@@ -254,6 +256,11 @@ class Life:
     def summary(self) -> CloseSummary:
         """Return what became of the records so far."""
         return summary_of(self.opened)
+
+    @property
+    def _reader(self) -> StateReader | None:
+        late = None if self.run is None else self.run.late_state
+        return self._plan.reader or late
 
     @property
     def _per_call(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import orjson
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from tracedance_sdk.recording.pipeline import Pipeline
     from tracedance_sdk.recording.plans import Description
     from tracedance_sdk.recording.providers import ProviderSpans
-    from tracedance_sdk.recording.snapshots import StateWatch
-    from tracedance_sdk.recording.streams import StreamCall
+    from tracedance_sdk.recording.snapshots import StateReader, StateWatch
     from tracedance_sdk.recording.tools import Tool
+    from tracedance_sdk.recording.turns import TurnLog
 
 UNCHECKED: Final = b'"[MASKED:unchecked:]"'
 """Stands for a value that the redactor failed to look at."""
@@ -34,6 +34,13 @@ _MOST_NAMES: Final = 2048
 """How many names a run remembers."""
 
 NOT_KEPT: Final = '{"$type":"blob","$repr":"a large value that could not be stored"}'
+
+
+class Interruptible(Protocol):
+    """What the end of the run interrupts."""
+
+    def interrupt(self) -> None:
+        """End here, as far as it has come."""
 
 
 class Identity(NamedTuple):
@@ -77,8 +84,14 @@ class Run:
         unattributed: Calls that might have been this run's and joined none, by reason.
         children: Runs of sub-agents, in order of start.
         tools: Decorated functions called in the run, by tool name.
-        streams: Calls of generators that are not exhausted.
+        streams: Calls of generators, and replies, that have not come to their end.
         watch: Takes the change of state of each call; None when not asked for.
+        turns: Records its turns; None before it has begun.
+        talk: What integrations know of its conversation; None when none reported any.
+        agent_seen: The framework's agent that this run is, once one has begun in it.
+        agents_within: How many uses of that agent are going on.
+        has_state: The recorder has a state source of its own.
+        late_state: Takes the state at the end where the recorder has no source of its own.
         give_up: Ends the run without its recorder, when the program exits inside it.
     """
 
@@ -111,14 +124,24 @@ class Run:
         self.unattributed: Counter[str] = Counter()
         self.children: list[Run] = []
         self.tools: dict[str, Tool] = {}
-        self.streams: set[StreamCall] = set()
+        self.streams: set[Interruptible] = set()
         self.watch: StateWatch | None = None
+        self.turns: TurnLog | None = None
+        self.talk: Any = None
+        self.agent_seen: str | None = None
+        self.agents_within = 0
+        self.has_state = False
+        self.late_state: StateReader | None = None
         self.give_up: Callable[[], None] = self.shut
         self._counting = threading.Lock()
         self._put_blob = self.evidence.put_blob
         self._redact = pipeline.redact
         self._names: dict[str, str] = {}
         self._export = pipeline.export
+
+    def takes_agent(self, name: str) -> bool:
+        """Whether a framework's agent of this name, begun in the run itself, is what it records."""
+        return not self.agents_within and self.agent_seen in (None, name)
 
     def open(self) -> None:
         """Take calls from now on."""

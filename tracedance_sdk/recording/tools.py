@@ -16,6 +16,7 @@ from tracedance_sdk.recording.driving import UNRECORDED, Operation
 from tracedance_sdk.recording.functions import is_decoratable, name_of
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.scopes import CLOSED, CURRENT, Scope, find_scope, open_runs
+from tracedance_sdk.recording.shared_calls import SharedCall
 from tracedance_sdk.recording.streams import Reduce, StreamCall
 from tracedance_sdk.recording.wrappers import Recorded
 
@@ -155,6 +156,8 @@ class Tool:
         if not open_runs and not open_sources:
             return wrapped(*args, **kwargs)
         scope = find_scope()
+        if isinstance(scope, SharedCall) and scope.is_made_by(self.name):
+            return self._run_in_shared(scope, wrapped, args, kwargs)
         if open_sources and (source := asked_here(self.name)) is not None:
             wrapped = self._stood_in(source, wrapped, args, kwargs, bound=instance is not None)
         if scope is None:
@@ -162,6 +165,21 @@ class Tool:
         dispatcher, plan = self._prepared or self._prepare()
         begin = partial(self._begin, scope, plan, args, kwargs, instance is not None)
         return dispatcher.run(begin, wrapped, args, kwargs)
+
+    def _run_in_shared(
+        self,
+        call: SharedCall,
+        wrapped: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """Call the function as the body of a framework's call, which has asked whom there is."""
+        __tracebackhide__ = True
+        call.run.tools[self.name] = self
+        dispatcher, _ = self._prepared or self._prepare()
+        return dispatcher.run(
+            partial(call.body, reduce=self.decoration.reduce), wrapped, args, kwargs
+        )
 
     def _stood_in(
         self,

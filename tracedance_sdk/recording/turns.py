@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from time import time_ns
 from typing import TYPE_CHECKING, Any
@@ -22,11 +22,13 @@ class TurnLog:
 
     Attributes:
         waiting: Turns since the last chat span; the next one brings them along.
+        told: Called with each turn that was recorded; None while nobody wants to know.
     """
 
     def __init__(self, run: Run) -> None:
         self._run = run
         self.waiting: list[Turn] = []
+        self.told: Callable[[Turn], object] | None = None
 
     def record(self, role: Role, content: object, calls: Iterable[object], **facts: Any) -> None:
         """Record a turn that has happened.
@@ -50,6 +52,8 @@ class TurnLog:
         index = self._run.ledger.add_turn(turn.role, requests)
         turn = turn.model_copy(update={"index": index})
         GUARD.attempt("turn", self._run.faults, self._write, turn)
+        if self.told is not None:
+            self.told(turn)
 
     def _write(self, turn: Turn) -> None:
         run = self._run

@@ -1,0 +1,83 @@
+"""Tests in real frameworks: which of them are here, and a report of what was checked in each."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Generator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CELLS: pytest.StashKey[list[dict[str, Any]]] = pytest.StashKey()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "cell(framework, capability): a cell of the documentation's table of integrations",
+    )
+    config.addinivalue_line("markers", "needs(module): skipped where it is not installed")
+    config.stash[CELLS] = []
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    needs = item.get_closest_marker("needs")
+    for module in () if needs is None else needs.args:
+        if not _is_there(module):
+            pytest.skip(f"{module} is not installed in this environment")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, Any, Any]:
+    report = yield
+    for marker in item.iter_markers("cell"):
+        if report.when == "call" or (report.when == "setup" and not report.passed):
+            framework, capability = marker.args
+            item.config.stash[CELLS].append(
+                {
+                    "framework": framework,
+                    "capability": capability,
+                    "outcome": report.outcome,
+                    "version": _version(marker.kwargs.get("package", framework)),
+                    "test": item.nodeid,
+                }
+            )
+    return report
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    path = os.environ.get("TRACEDANCE_FRAMEWORK_REPORT")
+    if path:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        found = {"python": sys.version.split()[0], "cells": session.config.stash[CELLS]}
+        Path(path).write_text(json.dumps(found, indent=1) + "\n")
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ImportError:
+        return False
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+@pytest.fixture(autouse=True)
+def quiet_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No framework finds, or leaves, anything in the home folder, or phones home."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in list(os.environ):
+        if name.endswith("_API_KEY"):
+            monkeypatch.delenv(name)

@@ -1,0 +1,53 @@
+"""For integrations: put agents, model calls and tools of foreign libraries on record.
+
+An integration hooks into a library with an `Integration`, and says what happens there:
+`start_agent` when an agent begins, `start_model_call` when a model is asked, `ToolUse` around the
+code of a tool. Without an open recorder all three do nothing. What is said of a conversation is
+recorded once, however often requests repeat it, and whichever integration tells it first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tracedance_sdk._lazy import lazy_face
+
+if TYPE_CHECKING:
+    from tracedance_sdk.recording.integrating.agent_runs import start_agent
+    from tracedance_sdk.recording.integrating.integration import Integration
+    from tracedance_sdk.recording.integrating.model_calls import (
+        ModelCall,
+        ModelReply,
+        reply_of,
+        start_model_call,
+    )
+    from tracedance_sdk.recording.integrating.patches import Patches
+    from tracedance_sdk.recording.integrating.streams import Pieces, watched, watched_async
+    from tracedance_sdk.recording.integrating.tool_uses import ToolOutcome, ToolUse
+
+__all__ = [
+    "Integration",
+    "ModelCall",
+    "ModelReply",
+    "Patches",
+    "Pieces",
+    "ToolOutcome",
+    "ToolUse",
+    "reply_of",
+    "start_agent",
+    "start_model_call",
+    "watched",
+    "watched_async",
+]
+
+__getattr__, __dir__ = lazy_face(
+    __name__,
+    {
+        "agent_runs": ("start_agent",),
+        "integration": ("Integration",),
+        "model_calls": ("ModelCall", "ModelReply", "reply_of", "start_model_call"),
+        "patches": ("Patches",),
+        "streams": ("Pieces", "watched", "watched_async"),
+        "tool_uses": ("ToolOutcome", "ToolUse"),
+    },
+)

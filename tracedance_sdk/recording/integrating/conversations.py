@@ -1,0 +1,169 @@
+"""What integrations know of a run's conversation, so that every message is recorded once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tracedance_sdk.formats import Heard, Message, ModelRequest, SeenCall, SeenResult
+from tracedance_sdk.formats import read_arguments as read_text
+from tracedance_sdk.recording.calls import OpenCall, start_call
+from tracedance_sdk.recording.describing import describe_further
+from tracedance_sdk.recording.scopes import scope_in
+from tracedance_sdk.recording.shared_calls import end_now
+from tracedance_sdk.trace import UNKNOWN, Json
+
+if TYPE_CHECKING:
+    from tracedance_sdk.recording.runs import Run
+    from tracedance_sdk.recording.turns import TurnLog
+    from tracedance_sdk.trace import Role, Turn
+
+
+class Talk:
+    """The conversation of one run, as its models were shown it.
+
+    Every request repeats what came before; what is new in it becomes turns, and results of calls
+    that nobody saw being made. Safe to use from several threads.
+    """
+
+    def __init__(self, run: Run, turns: TurnLog) -> None:
+        self._run = run
+        self._turns = turns
+        self._heard = Heard()
+        self._lock = threading.RLock()
+        self._is_telling = False
+        self._requests: dict[str, tuple[str, Json]] = {}
+        for turn in turns.waiting:
+            self._overhear(turn)
+        turns.told = self._overhear
+
+    @property
+    def rewritten(self) -> int:
+        """How many messages did not continue what the run's models were shown before."""
+        return self._heard.rewritten
+
+    def hear(self, request: ModelRequest) -> None:
+        """Record what is new in a request."""
+        with self._lock:
+            describe_further(self._run, system_prompt=request.system, tools=request.tools)
+            new = self._heard.new_in(request.messages, after_all=request.follows is not None)
+            for message in new:
+                self._tell(message)
+
+    def answer(self, message: Message, facts: dict[str, Any]) -> None:
+        """Record what a model said.
+
+        Args:
+            message: Its reply.
+            facts: Further fields of the turn.
+        """
+        with self._lock:
+            self._heard.remember(message)
+            self._record("assistant", message, **facts)
+
+    def other_prompt(self, system: str | None) -> str | None:
+        """Return the system prompt of a request where it is not the run's."""
+        return None if system == self._run.description.system_prompt else system
+
+    def _tell(self, message: Message) -> None:
+        if message.speaker != "assistant":
+            for result in message.results:
+                self._take(result)
+        rest = tuple(p for p in message.pieces if not isinstance(p, SeenResult))
+        if not rest:
+            return
+        role: Role = "user" if message.speaker == "tool" else message.speaker
+        facts: dict[str, Any] = {"copied_context": True} if role == "assistant" else {}
+        if message.speaker == "tool":
+            facts["origin"] = "environment"
+        self._record(role, message._replace(pieces=rest), **facts)
+        if message.speaker == "assistant":
+            for result in message.results:
+                self._take(result)
+
+    def _record(self, role: Role, message: Message, **facts: Any) -> None:
+        calls = [_request(call) for call in message.calls]
+        self._requests = {}
+        for call in calls:
+            if call.get("id"):
+                self._requests[call["id"]] = (call["name"], call.get("arguments"))
+        self._is_telling = True
+        try:
+            self._turns.record(role, list(message.parts), calls, name=message.name, **facts)
+        finally:
+            self._is_telling = False
+
+    def _take(self, result: SeenResult) -> None:
+        """Record a result that only a message told: its call was made where nobody looked."""
+        waiting = self._run.ledger.unanswered()
+        asked = next((r for r in waiting if result.call_id is None or r.id == result.call_id), None)
+        if asked is None:
+            return
+        _, arguments = self._requests.get(asked.id or "", (asked.name, None))
+        scope = scope_in(self._run)
+        if scope.call_id is not None:
+            scope = self._run.root
+        call = start_call(scope, asked.name, arguments, form=OpenCall, call_id=asked.id)
+        if result.ok is None and result.error is None:
+            end_now(call, None if result.content is UNKNOWN else result.content)
+            return
+        content = None if result.content is UNKNOWN else self._text(result.content)
+        call.finish(content, ok=result.ok, failure=_failure(result))
+
+    def _text(self, content: Json) -> str:
+        from tracedance_sdk.recording.values import freeze
+
+        return self._run.text(freeze(content))
+
+    def _overhear(self, turn: Turn) -> None:
+        """Take a turn that was reported by hand."""
+        if not self._is_telling:
+            self._heard.remember(pieces_of(turn))
+
+
+def talk_of(run: Run) -> Talk:
+    """Return the conversation of a run; made when first asked for.
+
+    Raises:
+        RuntimeError: The run has not begun.
+    """
+    talk: Talk | None = run.talk
+    if talk is None:
+        if run.turns is None:
+            raise RuntimeError("the run has not begun")
+        talk = run.talk = Talk(run, run.turns)
+    return talk
+
+
+def _failure(result: SeenResult) -> Any:
+    from tracedance_sdk.recording.failures import Failure
+
+    if result.error is not None:
+        kind, text = result.error.get("type", "ToolError"), result.error.get("message", "")
+        return Failure(kind, text, interrupted=False)
+    if result.ok is False:
+        return Failure("ToolError", str(result.content), interrupted=False)
+    return None
+
+
+def _request(call: SeenCall) -> dict[str, Any]:
+    found: dict[str, Any] = {"id": call.id, "name": call.name}
+    if call.text is not None:
+        arguments, raw = read_text(call.text)
+        if arguments is not UNKNOWN:
+            found["arguments"] = arguments
+        if raw is not None:
+            found["raw_arguments"] = raw
+    elif call.arguments is not UNKNOWN:
+        found["arguments"] = call.arguments
+    return found
+
+
+def pieces_of(turn: Turn) -> Message:
+    """Return a turn as the message it was."""
+    calls: Iterable[SeenCall] = (
+        SeenCall(call.name, call.id, call.arguments, call.raw_arguments) for call in turn.calls
+    )
+    parts: Sequence[Any] = [part.model_dump(exclude_none=True) for part in turn.content]
+    return Message(turn.role, (*parts, *calls), turn.name)

@@ -1,0 +1,136 @@
+"""A framework's tool at work: on record, and answered from elsewhere while a run is replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import orjson
+
+from tracedance_sdk.recording.answered_calls import Use
+from tracedance_sdk.recording.answering import AskedCall, asked_here, open_sources
+from tracedance_sdk.recording.calls import start_call
+from tracedance_sdk.recording.failures import Failure
+from tracedance_sdk.recording.guard import GUARD
+from tracedance_sdk.recording.reentry import survive_closing
+from tracedance_sdk.recording.scopes import Scope, find_scope, open_runs
+from tracedance_sdk.recording.shared_calls import SharedCall
+from tracedance_sdk.recording.values import freeze
+
+if TYPE_CHECKING:
+    from tracedance_sdk.trace import Effect, Json
+
+
+class ToolOutcome(NamedTuple):
+    """What came of a call, as the framework tells it.
+
+    Attributes:
+        content: What came back.
+        error_type: Of a failure that the framework caught; None when there was none.
+        message: The failure's text.
+    """
+
+    content: object
+    error_type: str | None = None
+    message: str = ""
+
+
+class ToolUse(NamedTuple):
+    """One use of a framework's tool, around which an integration has put itself.
+
+    Attributes:
+        name: The tool's.
+        arguments: By name, as the model gave them.
+        call_id: The model's id of the call, where known.
+        effect: What a use does to the world, where the framework says so.
+        outcome: Reads what came of the call out of what the framework's code returned; None where
+            that is the tool's own result.
+        rebuild: Makes what the framework's code returns of a recorded answer.
+    """
+
+    name: str
+    arguments: object
+    call_id: str | None = None
+    effect: Effect | None = None
+    outcome: Callable[[Any], ToolOutcome] | None = None
+    rebuild: Callable[[Json], Any] | None = None
+
+    def run(self, body: Callable[[], Any]) -> Any:
+        """Return what the tool's body returns, or a recorded answer. What it raises passes."""
+        __tracebackhide__ = True
+        if not open_runs and not open_sources:
+            return body()
+        scope = find_scope()
+        ask = asked_here(self.name) if open_sources else None
+        call = None if scope is None else self._begin(scope)
+        tokens = None if call is None else call.enter()
+        try:
+            value = body() if ask is None else self._use(ask, body).call((), {})
+        except BaseException as error:
+            if call is not None and tokens is not None:
+                call.leave(tokens)
+                call.fail(error)
+            raise
+        if call is not None and tokens is not None:
+            call.leave(tokens)
+            self._end(call, value)
+        return value
+
+    async def run_async(self, body: Callable[[], Awaitable[Any]]) -> Any:
+        """Return what the tool's body returns when awaited, or a recorded answer."""
+        if not open_runs and not open_sources:
+            return await body()
+        scope = find_scope()
+        ask = asked_here(self.name) if open_sources else None
+        call = None if scope is None else self._begin(scope)
+        tokens = None if call is None else call.enter()
+        try:
+            value = await (body() if ask is None else self._use(ask, body).wait((), {}))
+        except BaseException as error:
+            survive_closing(error)
+            if call is not None and tokens is not None:
+                call.leave(tokens)
+                call.fail(error)
+            raise
+        if call is not None and tokens is not None:
+            call.leave(tokens)
+            await call.observe()
+            self._end(call, value)
+        return value
+
+    def _begin(self, scope: Scope) -> SharedCall | None:
+        call: SharedCall | None = GUARD.attempt("start", scope.run.faults, self._start, scope)
+        return call
+
+    def _start(self, scope: Scope) -> SharedCall:
+        return start_call(scope, self.name, self.arguments, form=SharedCall, call_id=self.call_id)
+
+    def _use(self, source: Any, body: Callable[[], Any]) -> Use:
+        # The note of an answer belongs to the call that is current when the source is asked.
+        return Use(body, source, self._asked, None, self.rebuild or _unchanged)
+
+    def _asked(self) -> AskedCall:
+        arguments = orjson.loads(freeze({} if self.arguments is None else self.arguments))
+        given = arguments if isinstance(arguments, dict) else {"input": arguments}
+        return AskedCall(self.name, given, self.effect)
+
+    def _end(self, call: SharedCall, value: object) -> None:
+        GUARD.attempt("end", call.run.faults, self._told, call, value)
+
+    def _told(self, call: SharedCall, value: object) -> None:
+        if self.outcome is None:
+            call.succeed(value)
+            return
+        told = GUARD.attempt("outcome", call.run.faults, self.outcome, value)
+        if told is None:
+            call.succeed(value)
+        elif told.error_type is None:
+            call.succeed(told.content)
+        else:
+            call.fail_softly(
+                told.content, Failure(told.error_type, told.message, interrupted=False)
+            )
+
+
+def _unchanged(content: Json) -> Any:
+    return content

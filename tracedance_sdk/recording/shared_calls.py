@@ -1,0 +1,101 @@
+"""A call that a framework makes, and the decorated function in it: one call, recorded once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter_ns
+from typing import Any
+
+from tracedance_sdk.journal import Attributes
+from tracedance_sdk.recording.calls import OpenCall
+from tracedance_sdk.recording.driving import Unrecorded
+from tracedance_sdk.recording.failures import Failure, describe
+from tracedance_sdk.recording.guard import GUARD
+from tracedance_sdk.recording.scopes import Scope
+from tracedance_sdk.recording.values import freeze
+
+
+class SharedCall(OpenCall):
+    """A call of a framework's tool. A decorated function of that name in its body is its body.
+
+    What the function returns or raises counts before what the framework makes of it.
+    """
+
+    __slots__ = ("_content", "_failure", "_is_taken")
+
+    def __init__(
+        self, parent: Scope, name: str, attributes: Attributes, *, call_id: str, turn: int
+    ) -> None:
+        self._is_taken = False
+        self._content: str | None = None
+        self._failure: Failure | None = None
+        super().__init__(parent, name, attributes, call_id=call_id, turn=turn)
+
+    def is_made_by(self, name: str) -> bool:
+        """Whether a function of this tool's name, called here, is the body of this call."""
+        return not self._is_taken and not self._ended and name == self._name
+
+    def body(self, *, reduce: Callable[[list[Any]], object] | None = None) -> Body:
+        """Return the operation of that function; it is taken now."""
+        self._is_taken = True
+        return Body(self, reduce)
+
+    def keep(self, value: object) -> None:
+        """Take what the function returned."""
+        self._content = self.run.text(freeze(value))
+
+    def keep_failure(self, error: BaseException) -> None:
+        """Take what left the function."""
+        self._failure = describe(error, self.run.faults)
+
+    def fail_softly(self, shown: object, failure: Failure) -> None:
+        """End with a failure that the framework caught, and what it told the model instead.
+
+        Args:
+            shown: To the model.
+            failure: As the framework tells it; what left the tool's function counts before.
+        """
+        content = None if shown is None else self.run.text(freeze(shown))
+        self.finish(content, ok=False, failure=self._failure or failure)
+
+    def _succeed(self, clock: int, value: object) -> None:
+        failure = self._failure
+        if failure is None and self._content is None:
+            super()._succeed(clock, value)
+            return
+        shown = self._content
+        if failure is not None and value is not None:
+            # What the framework told the model instead of raising.
+            shown = self.run.text(freeze(value))
+        self.finish(shown, ok=failure is None, failure=failure, clock=clock)
+
+
+class Body(Unrecorded):
+    """The function that a `SharedCall` is made of."""
+
+    def __init__(self, call: SharedCall, reduce: Callable[[list[Any]], object] | None) -> None:
+        self._call = call
+        self._reduce = reduce
+        self._items: list[Any] = []
+
+    def add(self, item: object) -> None:
+        """Take the next item of a generator."""
+        self._items.append(item)
+
+    def exhaust(self) -> None:
+        """Take the items as its result."""
+        reduced = self._items if self._reduce is None else self._reduce(self._items)
+        self.succeed(reduced)
+
+    def succeed(self, value: object) -> None:
+        """Take its result."""
+        GUARD.attempt("result", self._call.run.faults, self._call.keep, value)
+
+    def fail(self, error: BaseException) -> None:
+        """Take its failure."""
+        GUARD.attempt("error", self._call.run.faults, self._call.keep_failure, error)
+
+
+def end_now(call: OpenCall, content: object) -> None:
+    """End a call whose result only a message told; nobody says whether it succeeded."""
+    call.finish(call.run.text(freeze(content)), ok=None, clock=perf_counter_ns())
