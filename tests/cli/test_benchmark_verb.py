@@ -159,7 +159,7 @@ def test_an_empty_store_is_a_rejection_and_no_store_is_wrong_use(
     assert "rejected, too_few_instances: the store is empty" in ran.err
     assert build(store=tmp_path / "nowhere").code == 2
     assert build("--out", str(tmp_path / "no" / "folder.jsonl")).code == 2
-    assert build("--audit", "3", behavior="F01 AND F02").code == 2
+    assert build("--audit", "3", behavior="F01 AND F02").code == 1
     assert build("--since", "yesterday").code == 2
 
 

@@ -132,8 +132,6 @@ def run_build(plan: BuildPlan, *, on_built: Callable[[Built], None]) -> BuildOut
         kmin=plan.kmin,
         kmax=plan.kmax,
     )
-    if plan.audit and query.operator == "AND":
-        raise InvalidOption("--audit is of one behaviour; build a benchmark of each to audit it")
     _check_out(plan)
     store = TraceStore.open(plan.store, tools=plan.tools)
     opened = [] if plan.confirm is None else opened_models([plan.confirm], plan.calls, out=plan.out)

@@ -14,7 +14,7 @@ from tracedance_sdk.behaviors.benchmarks.about import (
     about_benchmark,
     name_of,
 )
-from tracedance_sdk.behaviors.benchmarks.auditing import audit_sample
+from tracedance_sdk.behaviors.benchmarks.auditing import audit_sample, joint_audit_sample
 from tracedance_sdk.behaviors.benchmarks.confirming import Asked, Confirmation, Confirmer
 from tracedance_sdk.behaviors.benchmarks.datasheet import datasheet
 from tracedance_sdk.behaviors.benchmarks.file import (
@@ -244,16 +244,19 @@ def _confirmed(
 
 def _audit(work: Work) -> list[dict[str, Any]]:
     query, store, how, gathered, _ = work
-    behavior = query.behaviors[0]
-    scan = scan_store(
-        store, [Wanted(behavior, query.values(behavior))], where=gathered.condition, caps=how.caps
-    )
+    wanted = [Wanted(behavior, query.values(behavior)) for behavior in query.behaviors]
+    condition, seed = gathered.condition, how.caps.seed
+    scan = scan_store(store, wanted, where=condition, caps=how.caps, processes=how.processes)
+    if len(wanted) > 1:
+        found = [(item.behavior, scan.occurrences[item.behavior.id]) for item in wanted]
+        return joint_audit_sample(store, found, number=how.audit, seed=seed, where=condition)
+    behavior, values = wanted[0]
     return audit_sample(
         store,
         behavior,
         scan.occurrences[behavior.id],
         number=how.audit,
-        seed=how.caps.seed,
-        where=gathered.condition,
-        parameters=query.values(behavior),
+        seed=seed,
+        where=condition,
+        parameters=values,
     )
