@@ -205,3 +205,12 @@ def test_a_tool_that_only_its_own_span_describes_is_defined() -> None:
     assert [tool.description for tool in known.tools] == ["Look."]
     [call] = trace.calls
     assert "attributes" not in (call.model_extra or {})["otel"]["spans"][0]
+
+
+def test_a_run_that_strands_says_was_cancelled_has_not_ended() -> None:
+    [trace] = assemble([agent(attributes={"strands.cancellation.type": "CancelledError"})])
+    assert trace.outcome is not None
+    assert (trace.outcome.ended, trace.outcome.error and trace.outcome.error.type) == (
+        False,
+        "CancelledError",
+    )

@@ -328,7 +328,10 @@ FACTS: Final[Mapping[str, tuple[FactPlace, ...]]] = {
         at(OTEL, names.TOOL_RESULT, result_status, kinds=TOOL),
         at(LANGSMITH, "gen_ai.completion", result_status, kinds=TOOL),
     ),
-    names.ERROR_TYPE: (at(OTEL, names.ERROR_TYPE, text),),
+    names.ERROR_TYPE: (
+        at(OTEL, names.ERROR_TYPE, text),
+        at(STRANDS, "strands.cancellation.type", text),
+    ),
     names.EXIT_CODE: (at(OTEL, names.EXIT_CODE, count),),
     names.USER_METADATA: (at(OI, "metadata", structure),),
     names.TAGS: (

@@ -1,0 +1,47 @@
+"""A collector on the process's global provider, which these frameworks write to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, TracerProvider
+
+import tracedance_sdk as td
+
+
+class _Relay(SpanProcessor):
+    """Hands spans to the collector of the test that runs; a provider gives no processor back."""
+
+    def __init__(self) -> None:
+        self.collector: td.SpanCollector | None = None
+
+    def on_start(self, span: Span, parent_context: Context | None = None) -> None:
+        if self.collector is not None:
+            self.collector.on_start(span, parent_context)
+
+    def on_end(self, span: ReadableSpan) -> None:
+        if self.collector is not None:
+            self.collector.on_end(span)
+
+
+@pytest.fixture(scope="session")
+def relay() -> _Relay:
+    provider = trace.get_tracer_provider()
+    if not isinstance(provider, TracerProvider):
+        provider = TracerProvider()
+        trace.set_tracer_provider(provider)
+    found = _Relay()
+    provider.add_span_processor(found)
+    return found
+
+
+@pytest.fixture
+def collector(relay: _Relay) -> Iterator[td.SpanCollector]:
+    relay.collector = td.SpanCollector()
+    yield relay.collector
+    summary = relay.collector.summary()
+    relay.collector = None
+    assert (summary.open_runs, summary.open_spans, dict(summary.faults)) == (0, 0, {})
