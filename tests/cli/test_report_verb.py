@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.behaviors.benchmark_stores import store_of
+from tests.store.stored import agent, call, human
+from tests.store.stored import run as stored_run
 from tests.support.report_pages import Seen, reply_of, row, run
 from tracedance_sdk.behaviors import Occurrence
 from tracedance_sdk.behaviors.scanning.occurrences import write_occurrences
@@ -227,6 +229,86 @@ def test_a_set_whose_rows_were_changed_is_refused(
         file.write(b"{}\n")
     assert tracedance(["report", str(folder), "--out", str(tmp_path / "page.html")]) == 2
     assert "is not what its manifest describes" in capsys.readouterr().err
+
+
+KEY = "sk-ant-api03-" + "Ab1" * 30 + "AA"
+
+
+def leaky_store(folder: Path) -> None:
+    """A store that a program filled: two sessions that say a key, the one in a repeated call."""
+    asked = {"command": f"make TOKEN={KEY} app"}
+    failing = call("Bash", asked, f"no rule to make {KEY}", ok=False)
+    told = (human(f"Build with {KEY}."), agent("I try.", failing), agent("Again.", failing))
+    store = TraceStore.create(folder)
+    store.add([stored_run("leaky", *told)])
+    store.index()
+
+
+def test_no_secret_of_a_store_reaches_a_page_unless_it_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    leaky_store(tmp_path / "runs")
+    scan = ["scan", str(tmp_path / "runs"), "--behavior", "F01", "--out", str(tmp_path / "scan")]
+    assert tracedance([*scan, "--examples", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert KEY not in shown
+    assert "make TOKEN=[MASKED:anthropic_key:1] app" in " ".join(shown.split())
+    seen = report(tmp_path, tmp_path / "scan", "--store", tmp_path / "runs")
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "sk-ant" not in html
+    assert "make TOKEN=[MASKED:anthropic_key:1] app" in seen.words
+    assert "1 secret is masked here" in seen.words
+    report(tmp_path, tmp_path / "scan", "--store", tmp_path / "runs")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == html
+    kept = report(tmp_path, tmp_path / "scan", "--store", tmp_path / "runs", "--no-redact")
+    assert KEY in kept.words
+    assert "Secrets are shown as they were recorded" in kept.words
+    assert tracedance([*scan, "--examples", "1", "--no-redact"]) == 0
+    assert KEY in "".join(capsys.readouterr().out.split())
+
+
+def test_evidence_that_is_a_secret_is_marked_by_its_mask(tmp_path: Path) -> None:
+    leaky_store(tmp_path / "runs")
+    one = an_occurrence("leaky").model_dump()
+    one["evidence"] = [{"turn": 1, "call": 0, "quote": KEY}, {"turn": 2, "quote": "Again."}]
+    found = occurrences(tmp_path / "scan", Occurrence.model_validate(one))
+    report(tmp_path, found, "--store", tmp_path / "runs")
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<mark>[MASKED:anthropic_key:1]</mark>" in html
+    assert "<mark>Again.</mark>" in html
+    assert "sk-ant" not in html
+
+
+def test_no_secret_of_a_result_set_reaches_a_page(tmp_path: Path) -> None:
+    reply = row(0, None, grader="next_turn", reply=reply_of(f"I use {KEY}."))
+    reason = row(1, Verdict.FAIL, reason=f"it says {KEY}")
+    told = {"command": "next-turn", "endpoint": f"https://api.example/?key={KEY}"}
+    report(tmp_path, results(tmp_path / "set", reply, reason, **told))
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "sk-ant" not in html
+    assert html.count("[MASKED:anthropic_key:1]") >= 3
+
+
+def test_no_secret_of_a_benchmark_reaches_a_page(tmp_path: Path) -> None:
+    leaky_store(tmp_path / "runs")
+    file, made = str(tmp_path / "f01.jsonl"), str(tmp_path / "set")
+    build = ["build", "--behavior", "F01", "--store", str(tmp_path / "runs"), "--kmin", "1"]
+    assert tracedance(["benchmark", *build, "--out", file]) == 0
+    assert tracedance(["benchmark", "run", file, "--model", "recorded-source", "--out", made]) == 0
+    seen = report(tmp_path, made, "--benchmark", file)
+    assert "What the recorded agent did here" in seen.words
+    assert "make TOKEN=[MASKED:anthropic_key:" in seen.words
+    assert "sk-ant" not in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_no_secret_of_a_rebuilt_test_reaches_a_page(tmp_path: Path) -> None:
+    tests = tmp_path / "rebuilt"
+    tests.mkdir()
+    made = TestSource(trace_id="trace-0", group="g")
+    test = RebuiltTest(id="case-0", source=made, opening=f"Help with {KEY}!")
+    (tests / "case-0.yaml").write_text(written_test(test), encoding="utf-8")
+    seen = report(tmp_path, results(tmp_path / "set", row(0)), "--tests", tests)
+    assert "Help with [MASKED:anthropic_key:1]!" in seen.words
 
 
 def test_a_name_that_begins_like_a_trace_of_the_store_is_not_that_trace(tmp_path: Path) -> None:

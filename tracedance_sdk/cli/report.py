@@ -50,6 +50,7 @@ _PATH: Final = click.Path(path_type=Path)
     help="Link to tests of the same traces that rebuild wrote.",
 )
 @click.option("--title", metavar="TEXT", help="Heading of the page.")
+@click.option("--no-redact", is_flag=True, help="Keep secrets as they are.")
 def report_command(
     results: Path,
     *,
@@ -59,6 +60,7 @@ def report_command(
     occurrences: Path | None,
     tests: Path | None,
     title: str | None,
+    no_redact: bool,
 ) -> int:
     """Write one HTML page about a result set, or about occurrences.
 
@@ -70,7 +72,7 @@ def report_command(
     from tracedance_sdk.cli.counts import count
     from tracedance_sdk.cli.report_jobs import ReportPlan, write_report
 
-    plan = ReportPlan(results, out, benchmarks, store, occurrences, tests, title)
+    plan = ReportPlan(results, out, benchmarks, store, occurrences, tests, title, no_redact)
     written = write_report(plan)
     shown = count(written.n_subjects, written.what)
     click.echo(

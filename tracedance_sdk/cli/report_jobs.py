@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.behaviors import Occurrence, packaged_behaviors, read_occurrences
 from tracedance_sdk.cli.report_places import (
+    StoredTraces,
     benchmark_places,
     occurrence_places,
     opened_benchmarks,
@@ -25,6 +26,7 @@ from tracedance_sdk.report import (
     ReportItem,
     ResultSource,
     ScanSource,
+    ShownSecrets,
     file_href,
     in_one_line,
     rendered,
@@ -34,6 +36,7 @@ from tracedance_sdk.report import (
     wanted_occurrences,
 )
 from tracedance_sdk.store import TraceStore
+from tracedance_sdk.trace import Json
 
 OCCURRENCES: Final = "tracedance.occurrences"
 _FILE: Final = "occurrences.jsonl"
@@ -53,6 +56,7 @@ class ReportPlan(NamedTuple):
     occurrences: Path | None = None
     tests: Path | None = None
     title: str | None = None
+    no_redact: bool = False
 
 
 class Written(NamedTuple):
@@ -82,13 +86,14 @@ def write_report(plan: ReportPlan) -> Written:
     """
     _check_out(plan.out)
     problems: list[str] = []
+    secrets = ShownSecrets(is_masking=not plan.no_redact)
     folder = result_folder(plan.results)
     found = _occurrences_file(plan.results)
     if folder is not None:
-        page, number = _of_results(plan, folder, problems)
+        page, number = _of_results(plan, folder, secrets, problems)
         what = "subject"
     elif found is not None:
-        page, number = _of_scan(plan, found, problems)
+        page, number = _of_scan(plan, found, secrets, problems)
         what = "occurrence"
     else:
         raise InvalidOption(
@@ -104,14 +109,19 @@ def write_report(plan: ReportPlan) -> Written:
     return Written(number, what, len(page.details), len(data), tuple(told))
 
 
-def _of_results(plan: ReportPlan, folder: Path, problems: list[str]) -> tuple[HtmlPage, int]:
+def _of_results(
+    plan: ReportPlan, folder: Path, secrets: ShownSecrets, problems: list[str]
+) -> tuple[HtmlPage, int]:
     shown = shown_sets([folder], ItemFilter(), limit=_ALL)[0]
-    items = [ReportItem(*item) for item in shown.chosen]
+    items = [
+        ReportItem(item.key, tuple(map(secrets.model, item.rows)), secrets.value(item.reply))
+        for item in shown.chosen
+    ]
     benchmarks = opened_benchmarks(plan.benchmarks, problems)
-    tests = _tests(plan, problems)
+    tests = _tests(plan, secrets, problems)
     sources = {test.id: test.trace_id for test in tests}
     traces = {item.name: _traces_of(item, sources) for item in items}
-    relations = _relations(plan, tests)._replace(traces=traces)
+    relations = _relations(plan, tests, secrets)._replace(traces=traces)
     notes = []
     if shown.n_unfound:
         notes.append(
@@ -120,26 +130,28 @@ def _of_results(plan: ReportPlan, folder: Path, problems: list[str]) -> tuple[Ht
         )
     source = ResultSource(
         title=plan.title or f"Results: {folder.resolve().name}",
-        manifest=shown.results.manifest,
+        manifest=_object(secrets.value(shown.results.manifest)),
         items=items,
         relations=relations,
     )
     wanted = wanted_items(source)
-    places = benchmark_places(wanted, benchmarks)
+    places = benchmark_places(wanted, benchmarks, secrets)
     if plan.benchmarks and wanted and not places:
         notes.append("None of the subjects shown is an instance of the benchmark that was named.")
     if plan.store is not None:
-        store = TraceStore.open(plan.store)
+        stored = StoredTraces(TraceStore.open(plan.store), secrets, problems)
         rest = [item for item in wanted if item.key not in places]
-        found, unknown = store_places(rest, store, sources, problems)
+        found, unknown = store_places(rest, stored, sources)
         places |= found
         if unknown:
             notes.append(f"The traces of {unknown:,} of the subjects shown are not in the store.")
-    page = results_page(source._replace(places=places, notes=notes))
+    page = results_page(source._replace(places=places, notes=[*notes, *_told(plan, secrets)]))
     return page, len(items)
 
 
-def _of_scan(plan: ReportPlan, path: Path, problems: list[str]) -> tuple[HtmlPage, int]:
+def _of_scan(
+    plan: ReportPlan, path: Path, secrets: ShownSecrets, problems: list[str]
+) -> tuple[HtmlPage, int]:
     if plan.occurrences is not None or plan.benchmarks:
         raise InvalidOption(
             f"{str(path)!r} holds occurrences; --occurrences and --benchmark are for result sets"
@@ -148,21 +160,45 @@ def _of_scan(plan: ReportPlan, path: Path, problems: list[str]) -> tuple[HtmlPag
     name = path.resolve().parent.name
     source = ScanSource(
         title=plan.title or f"Occurrences: {name}",
-        header=_header(path),
+        header=_object(secrets.value(_header(path))),
         occurrences=found,
-        relations=_relations(plan, _tests(plan, problems)),
+        relations=_relations(plan, _tests(plan, secrets, problems), secrets),
     )
     notes = []
+    stored = None
     if plan.store is not None:
-        store = TraceStore.open(plan.store)
-        places, unknown = occurrence_places(wanted_occurrences(source), store, problems)
+        stored = StoredTraces(TraceStore.open(plan.store), secrets, problems)
+        places, unknown = occurrence_places(wanted_occurrences(source), stored, secrets)
         source = source._replace(places=places)
         if unknown:
             notes.append(f"The traces of {unknown:,} of the occurrences are not in the store.")
-    return scan_page(source._replace(notes=notes)), len(found)
+    shown = [
+        secrets.occurrence(one)
+        if stored is None or one.id not in source.places
+        else secrets.occurrence(
+            one, before=stored.get(one.trace_id), after=stored.shown(one.trace_id)
+        )
+        for one in found
+    ]
+    notes += _told(plan, secrets)
+    return scan_page(source._replace(occurrences=shown, notes=notes)), len(found)
 
 
-def _relations(plan: ReportPlan, tests: Sequence[RebuiltFile]) -> Relations:
+def _told(plan: ReportPlan, secrets: ShownSecrets) -> list[str]:
+    """Say what was done about secrets, where there is something to say."""
+    if plan.no_redact:
+        return ["Secrets are shown as they were recorded: the page was made with --no-redact."]
+    if not secrets.number:
+        return []
+    many = "1 secret is" if secrets.number == 1 else f"{secrets.number:,} secrets are"
+    return [f"{many} masked here that the recording holds; equal numbers are equal secrets."]
+
+
+def _object(value: Json) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _relations(plan: ReportPlan, tests: Sequence[RebuiltFile], secrets: ShownSecrets) -> Relations:
     names = {behavior.id: behavior.name for behavior in packaged_behaviors().values()}
     occurrences: list[Occurrence] = []
     href = None
@@ -173,13 +209,13 @@ def _relations(plan: ReportPlan, tests: Sequence[RebuiltFile]) -> Relations:
                 f"--occurrences {str(plan.occurrences)!r}: no file of occurrences, and no folder "
                 f"with {_FILE}; scan --out writes one"
             )
-        occurrences = list(read_occurrences(path))
+        occurrences = [secrets.occurrence(one) for one in read_occurrences(path)]
         beside = path.with_suffix(".html")
         href = file_href(beside, plan.out) if _is_report(beside) else None
     return Relations(occurrences, tests, {}, href, names)
 
 
-def _tests(plan: ReportPlan, problems: list[str]) -> list[RebuiltFile]:
+def _tests(plan: ReportPlan, secrets: ShownSecrets, problems: list[str]) -> list[RebuiltFile]:
     if plan.tests is None:
         return []
     if not plan.tests.is_dir():
@@ -195,7 +231,7 @@ def _tests(plan: ReportPlan, problems: list[str]) -> list[RebuiltFile]:
             RebuiltFile(
                 test.id,
                 test.source.trace_id,
-                test.opening,
+                secrets.text(test.opening),
                 test.source.verdict,
                 len(test.recordings),
                 file_href(path, plan.out),

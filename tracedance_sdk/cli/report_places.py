@@ -8,9 +8,9 @@ from pathlib import Path
 from tracedance_sdk.behaviors import Benchmark, Construction, Occurrence, read_benchmark
 from tracedance_sdk.errors import InvalidTrace, TraceDanceError
 from tracedance_sdk.judging import ItemKey
-from tracedance_sdk.report import DecisionPlace, EvidenceMark, ReportItem
+from tracedance_sdk.report import DecisionPlace, EvidenceMark, ReportItem, ShownSecrets
 from tracedance_sdk.store import TraceStore
-from tracedance_sdk.trace import Trace
+from tracedance_sdk.trace import Trace, Turn
 
 
 def opened_benchmarks(paths: Iterable[Path], problems: list[str]) -> list[Benchmark]:
@@ -25,9 +25,9 @@ def opened_benchmarks(paths: Iterable[Path], problems: list[str]) -> list[Benchm
 
 
 def benchmark_places(
-    items: Iterable[ReportItem], benchmarks: Sequence[Benchmark]
+    items: Iterable[ReportItem], benchmarks: Sequence[Benchmark], secrets: ShownSecrets
 ) -> dict[ItemKey, DecisionPlace]:
-    """Return the decisions of items that are instances of benchmarks."""
+    """Return the decisions of items that are instances of benchmarks, without secrets."""
     known = {one.id: (item, one) for item in benchmarks for one in item.instances}
     places: dict[ItemKey, DecisionPlace] = {}
     for item in items:
@@ -35,36 +35,42 @@ def benchmark_places(
             continue
         benchmark, instance = known[item.key.instance_id or ""]
         made = benchmark.construction.get(instance.id)
+        source = None if made is None else made.withheld
+        marks = () if made is None else _marks(made)
+        shown = secrets.trace(instance.trace)
+        shown_source = None if source is None else secrets.turn(source)
+        before = (*instance.trace.turns, *(() if source is None else (source,)))
+        after = (*shown.turns, *(() if shown_source is None else (shown_source,)))
         places[item.key] = DecisionPlace(
-            instance.trace,
+            shown,
             instance.turn,
             f"the benchmark {benchmark.path.name}",
-            () if made is None else _marks(made),
-            None if made is None else made.withheld,
+            _moved(marks, before, after, secrets),
+            shown_source,
             "The model was shown all that came before, and not what the recorded agent did.",
         )
     return places
 
 
 def store_places(
-    items: Iterable[ReportItem], store: TraceStore, sources: dict[str, str], problems: list[str]
+    items: Iterable[ReportItem],
+    traces: StoredTraces,
+    sources: dict[str, str],
 ) -> tuple[dict[ItemKey, DecisionPlace], int]:
     """Return the decisions of items whose traces a store holds, and how many it does not.
 
     Args:
         items: Of a result set.
-        store: Where traces are looked for.
+        traces: Where they are looked for.
         sources: Recorded traces by the id of the test that was made of them.
-        problems: Gets what cannot be read.
     """
     places: dict[ItemKey, DecisionPlace] = {}
     unknown = 0
-    known = _Traces(store, problems)
     for item in items:
         key = item.key
         source = sources.get(key.instance_id or "")
         names = [name for name in (key.trace_id, source) if name]
-        trace = next((found for name in names if (found := known.get(name)) is not None), None)
+        trace = next((found for name in names if (found := traces.shown(name)) is not None), None)
         if trace is None:
             unknown += 1
             continue
@@ -76,44 +82,80 @@ def store_places(
 
 
 def occurrence_places(
-    occurrences: Iterable[Occurrence], store: TraceStore, problems: list[str]
+    occurrences: Iterable[Occurrence], traces: StoredTraces, secrets: ShownSecrets
 ) -> tuple[dict[str, DecisionPlace], int]:
     """Return the decisions of occurrences whose traces a store holds, and how many it does not."""
     places: dict[str, DecisionPlace] = {}
     unknown = 0
-    known = _Traces(store, problems)
     for one in occurrences:
-        trace = known.get(one.trace_id)
-        if trace is None or one.turn >= len(trace.turns):
+        trace, shown = traces.get(one.trace_id), traces.shown(one.trace_id)
+        if trace is None or shown is None or one.turn >= len(trace.turns):
             unknown += 1
             continue
-        marks = tuple(EvidenceMark(item.turn, item.call, item.quote) for item in one.evidence)
-        places[one.id] = DecisionPlace(trace, one.turn, "the store", marks, trace.turns[one.turn])
+        named = tuple(EvidenceMark(item.turn, item.call, item.quote) for item in one.evidence)
+        marks = _moved(named, trace.turns, shown.turns, secrets)
+        places[one.id] = DecisionPlace(shown, one.turn, "the store", marks, shown.turns[one.turn])
     return places, unknown
 
 
-class _Traces:
-    """Reads each trace of a store once."""
+class StoredTraces:
+    """Reads each trace of a store once.
 
-    def __init__(self, store: TraceStore, problems: list[str]) -> None:
+    Args:
+        store: Where they are.
+        secrets: What takes secrets out of them.
+        problems: Gets what cannot be read.
+    """
+
+    def __init__(self, store: TraceStore, secrets: ShownSecrets, problems: list[str]) -> None:
         self._store = store
+        self._secrets = secrets
         self._problems = problems
-        self._found: dict[str, Trace | None] = {}
+        self._found: dict[str, tuple[Trace, Trace] | None] = {}
 
     def get(self, trace_id: str) -> Trace | None:
+        """Return a trace as it is stored; None where the store does not have it."""
+        found = self._pair(trace_id)
+        return None if found is None else found[0]
+
+    def shown(self, trace_id: str) -> Trace | None:
+        """Return a trace without secrets; None where the store does not have it."""
+        found = self._pair(trace_id)
+        return None if found is None else found[1]
+
+    def _pair(self, trace_id: str) -> tuple[Trace, Trace] | None:
         if trace_id not in self._found:
             self._found[trace_id] = self._read(trace_id)
         return self._found[trace_id]
 
-    def _read(self, trace_id: str) -> Trace | None:
+    def _read(self, trace_id: str) -> tuple[Trace, Trace] | None:
         try:
             if not self._store.meant(trace_id):
                 return None
             found = self._store.get(trace_id)
-            return found if found.id == trace_id else None
+            return (found, self._secrets.trace(found)) if found.id == trace_id else None
         except TraceDanceError as error:
             self._problems.append(str(error))
             return None
+
+
+def _moved(
+    marks: Iterable[EvidenceMark],
+    before: Sequence[Turn],
+    after: Sequence[Turn],
+    secrets: ShownSecrets,
+) -> tuple[EvidenceMark, ...]:
+    """Return marks of turns for the same turns without secrets."""
+    places = {turn.index: place for place, turn in enumerate(before)}
+    moved: list[EvidenceMark] = []
+    for mark in marks:
+        place = places.get(mark.turn)
+        if place is None:
+            moved.append(mark._replace(quote=secrets.text(mark.quote)))
+            continue
+        quotes = secrets.quotes(before[place], after[place], mark.quote)
+        moved += [mark._replace(quote=quote) for quote in quotes]
+    return tuple(moved)
 
 
 def _marks(made: Construction) -> tuple[EvidenceMark, ...]:

@@ -48,6 +48,7 @@ _FILE: Final = click.Path(path_type=Path)
 @click.option("--seed", type=whole(), default=0, show_default=True, help="Of the order.")
 @click.option("--jobs", type=whole(1), default=1, show_default=True, help="Processes.")
 @click.option("--out", type=_FILE, metavar="DIR", help="Write occurrences.jsonl; resumable.")
+@click.option("--no-redact", is_flag=True, help="Keep secrets in examples as they are.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
 def scan_command(
     store: Path,
@@ -64,6 +65,7 @@ def scan_command(
     seed: int,
     jobs: int,
     out: Path | None,
+    no_redact: bool,
     as_json: bool,
 ) -> int:
     """Find out in which traces of a store a behaviour occurs, and how often.
@@ -74,7 +76,7 @@ def scan_command(
     """
     from tracedance_sdk.behaviors import THRESHOLD, Caps, scan_store
     from tracedance_sdk.cli.scan_jobs import scan_progress, wanted_behaviors, write_scan
-    from tracedance_sdk.cli.scan_output import print_scan, scan_document
+    from tracedance_sdk.cli.scan_output import Examples, print_scan, scan_document
     from tracedance_sdk.store import TraceStore
 
     wanted = wanted_behaviors(names, given)
@@ -104,7 +106,8 @@ def scan_command(
     if as_json:
         click.echo(scan_document(found, wanted, by=by))
     else:
-        print_scan(found, wanted, by=by, examples=examples, store=opened)
+        shown = Examples(examples, opened, is_masked=not no_redact)
+        print_scan(found, wanted, by=by, examples=shown)
     for error in found.errors:
         complain(error)
     return 3 if found.errors else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tracedance_sdk.cli.counts import count
 
@@ -21,6 +21,20 @@ if TYPE_CHECKING:
 
 _AROUND: Final = 240
 _TEXT: Final = 600
+
+
+class Examples(NamedTuple):
+    """What is shown of occurrences.
+
+    Attributes:
+        most: How many of each behaviour.
+        store: Where their traces are.
+        is_masked: Whether secrets are taken out.
+    """
+
+    most: int
+    store: TraceStore
+    is_masked: bool = True
 
 
 def scan_document(found: StoreScan, wanted: Sequence[Wanted], *, by: str | None) -> str:
@@ -77,8 +91,7 @@ def print_scan(
     wanted: Sequence[Wanted],
     *,
     by: str | None,
-    examples: int,
-    store: TraceStore,
+    examples: Examples,
 ) -> None:
     """Print a table, rates by what was asked, and examples with their evidence marked."""
     from tracedance_sdk.behaviors import frequencies
@@ -99,8 +112,8 @@ def print_scan(
         console.say("* experimental: its hits in real runs were mostly none, or there were none.")
     if by is not None:
         _print_rates(console, wanted, frequencies(found, by=by), by=by)
-    if examples:
-        _print_examples(console, found, wanted, examples, store)
+    if examples.most:
+        _print_examples(console, found, wanted, examples)
 
 
 def _print_table(
@@ -192,17 +205,21 @@ def _print_examples(
     console: ReportConsole,
     found: StoreScan,
     wanted: Sequence[Wanted],
-    examples: int,
-    store: TraceStore,
+    examples: Examples,
 ) -> None:
     from tracedance_sdk.behaviors import Run
+    from tracedance_sdk.report import ShownSecrets
 
+    secrets = ShownSecrets(is_masking=examples.is_masked)
     for item in wanted:
-        for one in found.kept(item.behavior.id)[:examples]:
+        for one in found.kept(item.behavior.id)[: examples.most]:
+            trace = examples.store.get(one.trace_id)
+            clean = secrets.trace(trace)
+            shown = secrets.occurrence(one, before=trace, after=clean)
             console.say("")
             console.say(f"{item.behavior.id} {item.behavior.name}", style="bold")
-            console.say(f"trace {one.trace_id}, turn {one.turn}: {one.note}", indent=2, hang=2)
-            _print_evidence(console, Run.of(store.get(one.trace_id)), one)
+            console.say(f"trace {one.trace_id}, turn {one.turn}: {shown.note}", indent=2, hang=2)
+            _print_evidence(console, Run.of(clean), shown)
 
 
 def _print_evidence(console: ReportConsole, run: Run, one: Occurrence) -> None:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.report.html.turns import DecisionPlace, EvidenceMark
     from tracedance_sdk.report.junit import junit_xml
     from tracedance_sdk.report.marks import MARKS, mark, score_text, verdict_text
+    from tracedance_sdk.report.masking import ShownSecrets
     from tracedance_sdk.report.rates import (
         PassHatK,
         PassRates,
@@ -89,6 +90,7 @@ __all__ = [
     "ResultSource",
     "Row",
     "ScanSource",
+    "ShownSecrets",
     "advice_lines",
     "change_cells",
     "check_turn",
@@ -159,6 +161,7 @@ __getattr__, __dir__ = lazy_face(
         "html.scan_page": ("ScanSource", "scan_page", "wanted_occurrences"),
         "html.turns": ("DecisionPlace", "EvidenceMark"),
         "junit": ("junit_xml",),
+        "masking": ("ShownSecrets",),
         "marks": ("MARKS", "mark", "score_text", "verdict_text"),
         "rates": ("PassHatK", "PassRates", "pass_rates", "rate_lines", "rates_document"),
         "rows": ("Row", "count_passed"),
