@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
-from tracedance_sdk.errors import InvalidTrace, TraceDanceError
-from tracedance_sdk.otel import TRACE_ID, assemble, foreign_log, foreign_span
+from tracedance_sdk.errors import TraceDanceError
+from tracedance_sdk.formats import complete_tools, tool_table
+from tracedance_sdk.otel import SCOPE, ForeignSpan, assemble, foreign_log, foreign_span
 from tracedance_sdk.recording.gathered_spans import Gathering
 from tracedance_sdk.recording.guard import GUARD
+from tracedance_sdk.recording.options import defaults, pipeline_options
 from tracedance_sdk.recording.plans import Description
+from tracedance_sdk.recording.pseudonyms import redaction_key
+from tracedance_sdk.recording.redaction import SecretRedactor
 from tracedance_sdk.recording.scopes import Scope
 from tracedance_sdk.trace import (
     MAX_TRACE_DEPTH,
@@ -28,123 +33,161 @@ from tracedance_sdk.trace import (
     parse_json,
 )
 
-SOURCE: Final = Source(collector="spans")
-"""Where the traces say that they come from."""
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import ReadableSpan
 
-OF_NO_RUN: Final = "of no agent, model or tool"
-UNREADABLE: Final = "of runs that could not be assembled"
+    from tracedance_sdk.formats import ToolTable
+    from tracedance_sdk.recording.redaction import Redactor
+
+_SOURCE: Final = Source(collector="spans")
+"""Where the traces say that they come from."""
 
 _BY_LIMITS: Final = "limits of the span's provider"
 _BY_US: Final = "limits of the collector"
 
 
-class Given(NamedTuple):
-    """What a collector was told of the runs it will see.
-
-    Attributes:
-        description: Task, group, session and metadata; its agent is not used.
-        defaults: Of `configure`.
-        redact: Masks JSON; None when redaction is off.
-    """
-
-    description: Description
-    defaults: dict[str, Any]
-    redact: Callable[[bytes], bytes] | None
-
-
-def assembled(
-    gathering: Gathering, given: Given, *, used: Callable[[str], bool], faults: Counter[str]
-) -> list[Trace]:
-    """Return the runs in the spans of one OpenTelemetry trace, by start.
+class RunAssembly:
+    """Makes traces of gathered spans. Nothing is locked, and nothing of the spans is changed.
 
     Args:
-        gathering: Its spans; those still open make a run that has not ended.
-        given: What the runs are said to be about.
+        description: Task, group, session and metadata of the runs; its agent is not used.
+        redaction: True, False, a redactor; None for what `configure` and the environment say.
+        folder: Where the key of the pseudonyms lies; None for the key of the process.
         used: Whether a trace with this id was made before.
-        faults: Where to count what went wrong.
+    """
+
+    def __init__(
+        self,
+        description: Description,
+        *,
+        redaction: bool | Redactor | None,
+        folder: Path | None,
+        used: Callable[[str], bool],
+    ) -> None:
+        self._description = description
+        self._redaction = redaction
+        self._folder = folder
+        self._used = used
+        self._means: _Means | None = None
+
+    def traces(self, gathering: Gathering, faults: Counter[str]) -> list[Trace]:
+        """Return the runs in the spans of one OpenTelemetry trace, by start.
+
+        Args:
+            gathering: Its spans; those still open make a run that has not ended.
+            faults: Where to count what went wrong with single runs.
+
+        Raises:
+            Exception: Whatever spans of other programs make their reader raise.
+        """
+        spans = [_read(span) for span in gathering.spans()]
+        logs = [foreign_log(record) for record in gathering.logs]
+        problems: list[TraceDanceError] = []
+        traces = assemble([*spans, *logs], source=_SOURCE, problems=problems)
+        for problem in problems:
+            GUARD.note("assembly", faults, problem)
+        if not traces:
+            return []
+        means = self._means = self._means or self._make_means(faults)
+        placed = self._placed([self._renamed(trace, gathering) for trace in traces], gathering)
+        ready = (GUARD.attempt("run", faults, _finished, t, gathering, means) for t in placed)
+        return [trace for trace in ready if trace is not None]
+
+    def _make_means(self, faults: Counter[str]) -> _Means:
+        """Return what traces go through, made when it is first needed."""
+        table = GUARD.attempt("tools", faults, tool_table)
+        chosen = _chosen_redaction(self._redaction)
+        if not isinstance(chosen, bool):
+            return _Means(chosen.redact, table)
+        if not chosen:
+            return _Means(None, table)
+        key = GUARD.attempt("redaction key", faults, redaction_key, self._folder)
+        # Where no key can be kept beside the files, the process has one.
+        return _Means(SecretRedactor(key=key or redaction_key(None)).redact, table)
+
+    def _renamed(self, trace: Trace, gathering: Gathering) -> Trace:
+        """Return the trace under another id where spans without a root made one with its id."""
+        if not self._used(trace.id):
+            return trace
+        otel, first = f"{gathering.trace_id:032x}", _root_id(trace) or ""
+        return trace.model_copy(update={"id": imported_trace_id("otel", otel, "", first)})
+
+    def _placed(self, traces: list[Trace], gathering: Gathering) -> Iterator[Trace]:
+        """Yield the traces with what is known of them beside their spans."""
+        ids = {trace.id for trace in traces}
+        tops = [t.id for t in traces if t.parent is None or t.parent.trace_id not in ids]
+        for trace in traces:
+            scope = _scope(trace, gathering)
+            update = self._described(trace, scope, is_top=trace.id in tops)
+            if [trace.id] == tops[:1] and gathering.before is not None:
+                update["initial_state"] = orjson.loads(gathering.before)
+            if [trace.id] == tops[-1:] and gathering.after is not None:
+                update["final_state"] = orjson.loads(gathering.after)
+            yield trace.model_copy(update=update)
+
+    def _described(self, trace: Trace, scope: Scope | None, *, is_top: bool) -> dict[str, Any]:
+        """Return what a run is said to be, by the collector, else by the recorder around it."""
+        around = None if scope is None else scope.run.description
+        said = self._description.within(around, defaults)
+        update: dict[str, Any] = {}
+        if said.group is not None:
+            update["group"] = said.group
+        if said.session_id is not None:
+            update["session_id"] = said.session_id
+            if trace.session_id not in (None, said.session_id):
+                own = {**_object(trace.metadata.get("otel")), "session_id": trace.session_id}
+                update["metadata"] = {**trace.metadata, "otel": own}
+        if not is_top:
+            return update
+        task_id = said.task_id or (None if around is None else around.task_id)
+        if task_id is not None:
+            update["task_id"] = task_id
+        outer = {} if around is None else around.metadata
+        update["metadata"] = {**outer, **said.metadata, **update.get("metadata", trace.metadata)}
+        if scope is not None and trace.parent is None:
+            caller = scope.run.identity.trace_id
+            update["parent"] = Parent(trace_id=caller, call_id=scope.call_id)
+        return update
+
+
+class _Means(NamedTuple):
+    """What every trace goes through.
+
+    Attributes:
+        redact: Masks JSON; None when redaction is off.
+        table: What is known of tools; None when it could not be read.
+    """
+
+    redact: Callable[[bytes], bytes] | None
+    table: ToolTable | None
+
+
+def _chosen_redaction(redaction: bool | Redactor | None) -> bool | Redactor:
+    """Return what is asked for, by `configure` or the environment where it is not said.
 
     Raises:
-        Exception: Whatever spans of other programs make their reader raise.
+        InvalidOption: A setting of the environment that cannot be used.
     """
-    spans = [foreign_span(span) for span in [*gathering.ended, *list(gathering.open.values())]]
-    own = {span.attributes[TRACE_ID] for span in spans if TRACE_ID in span.attributes}
-    problems: list[TraceDanceError] = []
-    logs = [foreign_log(record) for record in gathering.logs]
-    traces = assemble([*spans, *logs], source=SOURCE, problems=problems)
-    for problem in problems:
-        GUARD.note("assembly", faults, problem)
-    # What our own recorders record into the same provider is their trace already.
-    found = [_under_new_id(trace, gathering, used) for trace in traces if trace.id not in own]
-    placed = list(_placed(found, gathering, given))
-    ready = (GUARD.attempt("redaction", faults, _finished, t, gathering, given) for t in placed)
-    return [trace for trace in ready if trace is not None]
+    return pipeline_options(
+        journal=False,
+        durability=None,
+        exporter=False,
+        redaction=redaction,
+        content=None,
+        isolated=True,
+        around=None,
+    ).redaction
 
 
-def _under_new_id(trace: Trace, gathering: Gathering, used: Callable[[str], bool]) -> Trace:
-    """Return the trace under another id where spans without a root made one with its id before."""
-    if _root_id(trace) is not None or not used(trace.id):
-        return trace
-    first = min(gathering.known)
-    return trace.model_copy(
-        update={"id": imported_trace_id("otel", f"{gathering.trace_id:032x}", "", str(first))}
-    )
-
-
-def _placed(traces: list[Trace], gathering: Gathering, given: Given) -> Iterator[Trace]:
-    """Yield the traces with what is known of them beside their spans."""
-    ids = {trace.id for trace in traces}
-    tops = [t.id for t in traces if t.parent is None or t.parent.trace_id not in ids]
-    for trace in traces:
-        scope = _scope(trace, gathering)
-        update = _described(trace, scope, given, is_top=trace.id in tops)
-        if [trace.id] == tops[:1] and gathering.before is not None:
-            update["initial_state"] = orjson.loads(gathering.before)
-        if [trace.id] == tops[-1:] and gathering.after is not None:
-            update["final_state"] = orjson.loads(gathering.after)
-        yield trace.model_copy(update=update)
-
-
-def _scope(trace: Trace, gathering: Gathering) -> Scope | None:
-    """Return the scope of our own recorder in which the run began."""
-    root = _root_id(trace)
-    scope = None if root is None else gathering.scopes.get(int(root, 16))
-    return scope or gathering.first_scope
-
-
-def _root_id(trace: Trace) -> str | None:
-    return None if trace.otel is None else trace.otel.root_span_id
-
-
-def _described(trace: Trace, scope: Scope | None, given: Given, *, is_top: bool) -> dict[str, Any]:
-    around = None if scope is None else scope.run.description
-    said = given.description.within(around, given.defaults)
-    update: dict[str, Any] = {}
-    if said.group is not None:
-        update["group"] = said.group
-    if said.session_id is not None:
-        update["session_id"] = said.session_id
-        if trace.session_id not in (None, said.session_id):
-            own = {**_object(trace.metadata.get("otel")), "session_id": trace.session_id}
-            update["metadata"] = {**trace.metadata, "otel": own}
-    if not is_top:
-        return update
-    task_id = said.task_id or (None if around is None else around.task_id)
-    if task_id is not None:
-        update["task_id"] = task_id
-    outer = {} if around is None else around.metadata
-    update["metadata"] = {**outer, **said.metadata, **update.get("metadata", trace.metadata)}
-    if scope is not None and trace.parent is None:
-        update["parent"] = Parent(trace_id=scope.run.identity.trace_id, call_id=scope.call_id)
-    return update
-
-
-def _finished(trace: Trace, gathering: Gathering, given: Given) -> Trace:
+def _finished(trace: Trace, gathering: Gathering, means: _Means) -> Trace:
     """Return the trace without secrets, with notes of what its spans lost.
 
     Raises:
-        InvalidTrace: The redactor left no trace.
+        TraceDanceError: The redactor left no trace.
     """
-    trace = _masked(trace, given.redact)
+    if means.table is not None:
+        trace = complete_tools(trace, table=means.table, limit="known")
+    trace = _masked(trace, means.redact)
     return assess(trace, notes=[*trace.fidelity.notes, *_losses(gathering)])
 
 
@@ -155,10 +198,33 @@ def _masked(trace: Trace, redact: Callable[[bytes], bytes] | None) -> Trace:
     clean = redact(data)
     if clean is data:
         return trace
-    document = parse_json(clean, where="masked", max_depth=MAX_TRACE_DEPTH)
-    if not isinstance(document, dict):
-        raise InvalidTrace(f"trace {trace.id}: the redactor left no trace of it")
-    return decode(document, where="masked")
+    return decode(parse_json(clean, where="masked", max_depth=MAX_TRACE_DEPTH), where="masked")
+
+
+def is_own(span: ReadableSpan) -> bool:
+    """Whether one of our own recorders made a span in the same provider."""
+    scope = span.instrumentation_scope
+    return scope is not None and scope.name == SCOPE
+
+
+def _read(span: ReadableSpan) -> ForeignSpan:
+    """Return a span in our shape; of one of ours only the place: its recorder has the rest."""
+    found = foreign_span(span)
+    return found._replace(attributes={}, events=()) if is_own(span) else found
+
+
+def _scope(trace: Trace, gathering: Gathering) -> Scope | None:
+    """Return the scope of our own recorder in which a run began."""
+    root, scopes = _root_id(trace), gathering.scopes
+    scope = None if root is None else scopes.get(int(root, 16))
+    if scope is None and trace.source is not None and "/" not in (trace.source.native_id or ""):
+        # Spans without a run around them, of which the first need not be the one that counts.
+        return next(iter(scopes.values()), None)
+    return scope or gathering.first_scope
+
+
+def _root_id(trace: Trace) -> str | None:
+    return None if trace.otel is None else trace.otel.root_span_id
 
 
 def _losses(gathering: Gathering) -> Iterable[Note]:

@@ -10,6 +10,8 @@ import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tracedance_sdk.errors import InvalidOption
+
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan, Span
 
@@ -45,6 +47,23 @@ class CollectorLimits(NamedTuple):
     spans: int = 100_000
     bytes: int = 256 << 20
     kept_bytes: int = 256 << 20
+
+
+def checked_limits(limits: CollectorLimits | None) -> CollectorLimits:
+    """Return the limits given, or the default ones.
+
+    Raises:
+        InvalidOption: Something else, or a limit that is no positive number.
+    """
+    if limits is None:
+        return CollectorLimits()
+    if not isinstance(limits, CollectorLimits):
+        raise InvalidOption(f"limits={limits!r} are no CollectorLimits")
+    for name, value in limits._asdict().items():
+        is_number = isinstance(value, int) or (isinstance(value, float) and "seconds" in name)
+        if isinstance(value, bool) or not is_number or not value > 0:
+            raise InvalidOption(f"limits: {name}={value!r} is no positive number")
+    return limits
 
 
 class Gathering:
@@ -91,6 +110,10 @@ class Gathering:
         self.has_agent = False
         self.roots_ended: float | None = None
 
+    def spans(self) -> list[ReadableSpan]:
+        """Return all spans, those that have ended first."""
+        return [*self.ended, *list(self.open.values())]
+
     @property
     def waits_for_around(self) -> bool:
         """Whether more may come under the span around, which has not ended.
@@ -110,6 +133,22 @@ class Begun(NamedTuple):
 
     gathering: Gathering | None
     is_first: bool = False
+
+
+class SpanCounts(NamedTuple):
+    """What became of spans so far.
+
+    Attributes:
+        taken: Spans that ended.
+        open_runs: Gatherings.
+        open_spans: Spans in them that have not ended.
+        dropped: Spans and log records that were not kept, by reason.
+    """
+
+    taken: int
+    open_runs: int
+    open_spans: int
+    dropped: dict[str, int]
 
 
 class GatheredSpans:
@@ -133,12 +172,24 @@ class GatheredSpans:
         self._n_spans = 0
         self._n_bytes = 0
         self._next_look = 0.0
-        self.dropped: Counter[str] = Counter()
+        self._taken = 0
+        self._dropped: Counter[str] = Counter()
 
-    def counts(self) -> tuple[int, int]:
-        """Return how many gatherings and how many open spans there are."""
+    def counts(self) -> SpanCounts:
+        """Return what became of the spans so far."""
         with self._lock:
-            return len(self._gatherings), sum(len(g.open) for g in self._gatherings.values())
+            dropped = dict(self._dropped)
+            for gathering in self._gatherings.values():
+                for reason, count in gathering.lost.items():
+                    dropped[reason] = dropped.get(reason, 0) + count
+            open_spans = sum(len(g.open) for g in self._gatherings.values())
+            return SpanCounts(self._taken, len(self._gatherings), open_spans, dropped)
+
+    def drop(self, reason: str, count: int) -> None:
+        """Count spans that became part of no trace."""
+        if count:
+            with self._lock:
+                self._dropped[reason] += count
 
     def begin(self, span: Span, *, now: float, scope: Scope | None) -> Begun:
         """Take a span that has just started.
@@ -182,9 +233,10 @@ class GatheredSpans:
             found = None if context is None else self._gatherings.get(context.trace_id)
             if context is None or found is None or found.open.pop(context.span_id, None) is None:
                 if counts and not (found and found.lost):
-                    self.dropped[NOT_BEGUN_HERE] += 1
+                    self._dropped[NOT_BEGUN_HERE] += 1
                 return None
             found.roots.discard(context.span_id)
+            self._taken += 1
             if found.size + size > self._limits.run_bytes:
                 found.lost[TOO_LARGE] += 1
                 return found
@@ -199,7 +251,7 @@ class GatheredSpans:
         with self._lock:
             found = self._gatherings.get(trace_id)
             if found is None:
-                self.dropped[LATE_LOGS] += 1
+                self._dropped[LATE_LOGS] += 1
             elif len(found.logs) >= self._limits.run_spans:
                 found.lost[TOO_MANY] += 1
             elif found.size + size > self._limits.run_bytes:
@@ -294,5 +346,5 @@ class GatheredSpans:
         self._waiting.pop(gathering.trace_id, None)
         self._n_spans -= len(gathering.known)
         self._n_bytes -= gathering.size
-        self.dropped.update(gathering.lost)
+        self._dropped.update(gathering.lost)
         return True

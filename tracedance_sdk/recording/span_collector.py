@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanLimits, SpanProcessor, TracerProvider
@@ -16,11 +16,16 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace import get_current_span
 
 from tracedance_sdk.errors import InvalidOption
-from tracedance_sdk.recording.gathered_spans import CollectorLimits, GatheredSpans, Gathering
+from tracedance_sdk.recording.gathered_spans import (
+    CollectorLimits,
+    GatheredSpans,
+    Gathering,
+    checked_limits,
+)
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.kept_traces import PUSHED_OUT, KeptTraces
 from tracedance_sdk.recording.opening import outer_scope
-from tracedance_sdk.recording.options import check_options, defaults, pipeline_options
+from tracedance_sdk.recording.options import check_options
 from tracedance_sdk.recording.plans import describe_run
 from tracedance_sdk.recording.scopes import CURRENT, QUIET
 from tracedance_sdk.recording.snapshots import state_reader
@@ -29,8 +34,12 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.sdk._logs import LogRecordProcessor
 
+    from tracedance_sdk.recording.collected_runs import RunAssembly
     from tracedance_sdk.recording.redaction import Redactor
     from tracedance_sdk.trace import Trace
+
+OF_NO_RUN: Final = "of no agent, model or tool"
+UNREADABLE: Final = "of runs that could not be assembled"
 
 _NO_LIMIT: Final = SpanLimits.UNSET
 
@@ -120,7 +129,7 @@ class SpanCollector(SpanProcessor):
             raise InvalidOption(f"on_trace={on_trace!r} cannot be called")
         if type(max_traces) is not int or max_traces < 0:
             raise InvalidOption(f"max_traces={max_traces!r} is no number of traces")
-        limits = limits or CollectorLimits()
+        limits = checked_limits(limits)
         self._description = describe_run(
             agent="agent",
             tools=(),
@@ -132,7 +141,7 @@ class SpanCollector(SpanProcessor):
         self._reader = state_reader(state, None)
         self._folder = None if out is None else Path(out).absolute()
         self._redaction = redaction
-        self._redact: Callable[[bytes], bytes] | None = None
+        self._assembly: RunAssembly | None = None
         self._spans = GatheredSpans(limits)
         self._kept = KeptTraces(
             out=self._folder,
@@ -188,18 +197,18 @@ class SpanCollector(SpanProcessor):
         """Return what became of the spans so far."""
         self._hand_over_due()
         kept = self._kept
-        open_runs, open_spans = self._spans.counts()
-        dropped = self._dropped + self._spans.dropped
+        spans = self._spans.counts()
+        dropped = dict(spans.dropped)
         if kept.pushed_out:
             dropped[PUSHED_OUT] = kept.pushed_out
         return CollectorSummary(
             traces=kept.finished,
             kept=len(kept.listed()),
             written=kept.written,
-            spans=self._n_spans,
-            open_runs=open_runs,
-            open_spans=open_spans,
-            dropped=dict(dropped),
+            spans=spans.taken,
+            open_runs=spans.open_runs,
+            open_spans=spans.open_spans,
+            dropped=dropped,
             faults=dict(self._faults),
         )
 
@@ -233,8 +242,6 @@ class SpanCollector(SpanProcessor):
         self._process = os.getpid()
         self._lock = threading.RLock()
         self._faults: Counter[str] = Counter()
-        self._dropped: Counter[str] = Counter()
-        self._n_spans = 0
         self._spans.start_afresh()
         self._kept.start_afresh()
 
@@ -245,7 +252,7 @@ class SpanCollector(SpanProcessor):
         if self._process != os.getpid():
             # Forked without telling Python, as uWSGI may.
             self._start_afresh()
-        now = time.monotonic()
+        now = monotonic()
         gathering, is_first = self._spans.begin(span, now=now, scope=outer_scope())
         if gathering is None or not is_first:
             return
@@ -262,7 +269,6 @@ class SpanCollector(SpanProcessor):
         gathering = self._spans.end(span, size=_size(span), counts=CURRENT.get() is not QUIET)
         if gathering is None:
             return
-        self._n_spans += 1
         if gathering.around is not None and not gathering.has_agent:
             from tracedance_sdk.otel import is_agent_span
 
@@ -270,7 +276,7 @@ class SpanCollector(SpanProcessor):
         if self._reader is not None and self._spans.start_looking(gathering):
             state = GUARD.attempt("state", self._faults, self._reader.read)
             self._spans.stop_looking(gathering, state)
-        self._finish(self._spans.complete(gathering, now=time.monotonic()))
+        self._finish(self._spans.complete(gathering, now=monotonic()))
 
     def _take_log(self, emitted: Any) -> None:
         GUARD.attempt("log", self._faults, self._add_log, emitted)
@@ -282,7 +288,7 @@ class SpanCollector(SpanProcessor):
             self._spans.add_log(emitted, trace_id=record.trace_id, size=size)
 
     def _hand_over_due(self) -> None:
-        self._finish(self._spans.due(now=time.monotonic(), at_once=True))
+        self._finish(self._spans.due(now=monotonic(), at_once=True))
 
     def _hand_over_ended(self) -> None:
         GUARD.attempt("flush", self._faults, lambda: self._finish(self._spans.take_ended()))
@@ -293,60 +299,26 @@ class SpanCollector(SpanProcessor):
     def _finish(self, gatherings: list[Gathering]) -> None:
         """Make traces of what was taken away; nothing is locked meanwhile."""
         for gathering in gatherings:
-            if gathering.known:
-                GUARD.attempt("assembly", self._faults, self._assemble, gathering)
+            GUARD.attempt("assembly", self._faults, self._assemble, gathering)
 
     def _assemble(self, gathering: Gathering) -> None:
-        from tracedance_sdk.recording.collected_runs import (
-            OF_NO_RUN,
-            UNREADABLE,
-            Given,
-            assembled,
-        )
+        from tracedance_sdk.recording.collected_runs import RunAssembly, is_own
 
-        n_spans = len(gathering.ended) + len(gathering.open)
-        self._dropped[UNREADABLE] += n_spans
-        given = Given(self._description, dict(defaults), self._redactor())
-        traces = assembled(gathering, given, used=self._kept.knows, faults=self._faults)
-        self._dropped[UNREADABLE] -= n_spans
+        if self._assembly is None:
+            self._assembly = RunAssembly(
+                self._description,
+                redaction=self._redaction,
+                folder=self._folder,
+                used=self._kept.knows,
+            )
+        faults = self._faults
+        traces = GUARD.attempt("assembly", faults, self._assembly.traces, gathering, faults)
         if not traces:
-            self._dropped[OF_NO_RUN] += n_spans
+            reason = UNREADABLE if traces is None else OF_NO_RUN
+            self._spans.drop(reason, sum(1 for span in gathering.spans() if not is_own(span)))
+            return
         for trace in traces:
-            self._kept.add(trace, size=gathering.size // len(traces), faults=self._faults)
-
-    def _redactor(self) -> Callable[[bytes], bytes] | None:
-        """Return what masks secrets, made the first time it is needed; None for nothing.
-
-        Raises:
-            JournalError: The key of the pseudonyms in the folder cannot be used.
-        """
-        if self._redact is None:
-            self._redact = _redact_by(self._redaction, self._folder)
-        return None if self._redact is _unchanged else self._redact
-
-
-def _redact_by(redaction: bool | Redactor | None, folder: Path | None) -> Callable[[bytes], bytes]:
-    chosen = pipeline_options(
-        journal=False,
-        durability=None,
-        exporter=False,
-        redaction=redaction,
-        content=None,
-        isolated=True,
-        around=None,
-    ).redaction
-    if not isinstance(chosen, bool):
-        return chosen.redact
-    if not chosen:
-        return _unchanged
-    from tracedance_sdk.recording.pseudonyms import redaction_key
-    from tracedance_sdk.recording.redaction import SecretRedactor
-
-    return SecretRedactor(key=redaction_key(folder)).redact
-
-
-def _unchanged(data: bytes) -> bytes:
-    return data
+            self._kept.add(trace, size=gathering.size // len(traces), faults=faults)
 
 
 def _size(span: ReadableSpan) -> int:
