@@ -53,6 +53,9 @@ def own_run(run: Run, values: Values) -> Reading:
     notes: list[Note] = []
     if elsewhere:
         notes.append(note("value_elsewhere", elsewhere))
+    rewritten = [f"turns[{t['index']}]" for t in head["turns"] if t.get("context_rewritten")]
+    if rewritten:
+        notes.append(note("boundary_guessed", rewritten))
     if lost or missing:
         notes.append(note("record_lost", missing, count=lost + len(missing)))
     fidelity = values.read(known.get(names.FIDELITY))

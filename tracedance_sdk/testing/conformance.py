@@ -299,7 +299,10 @@ def _masked(driver: Driver) -> None:
     check_quiet(recorder)
     for trace in recorder.traces:
         same(scenes.SECRET in encode_json(trace).decode(), False, "whether the record has the key")
-    same(len(recorder.trace.actions), 1, "how many calls")
+    trace = recorder.trace
+    same([turn.role for turn in trace.turns], ["user", "assistant", "assistant"], "the turns")
+    said = [trace.turns[0].text, str(trace.actions[0].arguments), trace.turns[2].text]
+    same(["[MASKED:" in text for text in said], [True] * 3, "the masks in their places")
 
 
 def _uninstalled(driver: Driver) -> None:

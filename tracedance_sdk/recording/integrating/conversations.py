@@ -38,18 +38,20 @@ class Talk:
             self._overhear(turn)
         turns.told = self._overhear
 
-    @property
-    def rewritten(self) -> int:
-        """How many messages did not continue what the run's models were shown before."""
-        return self._heard.rewritten
+    def hear(self, request: ModelRequest) -> bool:
+        """Record what is new in a request.
 
-    def hear(self, request: ModelRequest) -> None:
-        """Record what is new in a request."""
+        Returns:
+            Whether it continues what the run's models were shown before; otherwise the turns of
+            the run, in order, are not what this model was shown.
+        """
         with self._lock:
+            before = self._heard.rewritten
             describe_further(self._run, system_prompt=request.system, tools=request.tools)
             new = self._heard.new_in(request.messages, after_all=request.follows is not None)
             for message in new:
                 self._tell(message)
+            return self._heard.rewritten == before
 
     def answer(self, message: Message, facts: dict[str, Any]) -> None:
         """Record what a model said.

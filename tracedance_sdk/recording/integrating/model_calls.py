@@ -55,9 +55,10 @@ class ModelCall:
     recording of it stays here and is counted.
     """
 
-    def __init__(self, run: Run, request: ModelRequest) -> None:
+    def __init__(self, run: Run, request: ModelRequest, *, continues: bool) -> None:
         self._run = run
         self._request = request
+        self._continues = continues
         self._started_at = datetime.now(UTC)
         self.is_over = False
         run.streams.add(self)
@@ -128,6 +129,8 @@ class ModelCall:
 
         request, talk = self._request, talk_of(self._run)
         found = reply or ModelReply(None)
+        if not self._continues:
+            facts["context_rewritten"] = True
         other = talk.other_prompt(request.system)
         if other is not None:
             facts["system_prompt"] = self._run.words(other)
@@ -176,8 +179,8 @@ def start_model_call(read: Callable[[], ModelRequest]) -> ModelCall | None:
 def _start(scope: Scope, read: Callable[[], ModelRequest]) -> ModelCall | None:
     run = _home(scope)
     request = read()
-    talk_of(run).hear(request)
-    return ModelCall(run, request)
+    continues = talk_of(run).hear(request)
+    return ModelCall(run, request, continues=continues)
 
 
 def _home(scope: Scope) -> Run:
