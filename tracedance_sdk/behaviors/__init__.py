@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     )
     from tracedance_sdk.behaviors.cutting.cut import CHECKS, CutContext, Refusal, cut
     from tracedance_sdk.behaviors.cutting.sizes import MOST_TOKENS, rough_tokens
+    from tracedance_sdk.behaviors.foreign.search import check_behavior
     from tracedance_sdk.behaviors.hits import (
         Answered,
         Candidate,
@@ -148,6 +149,7 @@ __all__ = [
     "benchmark_rates",
     "build_benchmark",
     "build_benchmarks",
+    "check_behavior",
     "construction_path",
     "cut",
     "datasheet_path",
@@ -217,6 +219,7 @@ __getattr__, __dir__ = lazy_face(
         "catalogue": ("behavior_named", "judge_named", "packaged_behaviors", "predicate_named"),
         "cutting.cut": ("CHECKS", "CutContext", "Refusal", "cut"),
         "cutting.sizes": ("MOST_TOKENS", "rough_tokens"),
+        "foreign.search": ("check_behavior",),
         "hits": ("Answered", "Candidate", "Evidence", "Hit", "Judged", "Predicate", "RuleJudge"),
         "run": ("Run", "SeenCall", "SeenTurn"),
         "scanning.choosing": ("Caps",),

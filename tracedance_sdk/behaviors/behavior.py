@@ -172,6 +172,12 @@ class Behavior(BaseModel):
         )
 
     @property
+    def is_undesirable(self) -> bool:
+        """Whether its level 0 says something else than its level 5, apart from case and spaces."""
+        said = {key: " ".join(text.split()).casefold() for key, text in self.rubric.levels.items()}
+        return said[0].rstrip(".!") != said[5].rstrip(".!")
+
+    @property
     def sha256(self) -> str:
         """SHA-256 of the canonical JSON of everything that changes what is found or scored."""
         fields = self.model_dump(mode="json", exclude={"notes", "status"})

@@ -35,11 +35,13 @@ def behaviors_command(
 ) -> int:
     """List the behaviours that can be looked for; show one in full; try one of your own.
 
+    A FILE of your own is checked: its fields, its levels, its SQL and its source.
+
     With --try an anchor is held against what anchors are to be: it finds the same twice, names
     turns of the agent's that are there, finds something and not nearly everything, and asks for
     nothing that happens after the source turn.
     """
-    from tracedance_sdk.behaviors import behavior_named, packaged_behaviors
+    from tracedance_sdk.behaviors import behavior_named, check_behavior, packaged_behaviors
     from tracedance_sdk.errors import InvalidOption
     from tracedance_sdk.report import report_console
 
@@ -49,6 +51,7 @@ def behaviors_command(
         _list(list(packaged_behaviors().values()), as_json=as_json)
         return 0
     behavior = behavior_named(name)
+    check_behavior(behavior)
     trial = None if tried is None else _trial(behavior, tried, given)
     if as_json:
         _print_json({"behavior": _document(behavior), "trial": trial and trial._asdict()})

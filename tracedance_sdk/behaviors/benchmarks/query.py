@@ -155,8 +155,7 @@ def _behavior(name: str, names: Sequence[str], operator: Operator) -> Behavior:
             reason="no_valid_spec",
             nearest="mend the file; its levels need a 0 and a 5 at least",
         ) from error
-    texts = {str(key): str(text).strip().casefold() for key, text in found.levels.items()}
-    if texts.get("0") == texts.get("5"):
+    if not found.is_undesirable:
         raise BenchmarkRejected(
             f"{found.id} says the same of 0 and 5, so that nothing about it is undesirable",
             reason="not_undesirable_behaviour",

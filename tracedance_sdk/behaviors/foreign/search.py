@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from tracedance_sdk.behaviors.behavior import Behavior
-from tracedance_sdk.behaviors.catalogue import judge_named, predicate_named
+from tracedance_sdk.behaviors.catalogue import is_packaged, judge_named, predicate_named
 from tracedance_sdk.behaviors.foreign.grammar import check_source
 from tracedance_sdk.behaviors.foreign.plain_run import hit_of, plain_run
 from tracedance_sdk.behaviors.foreign.steady_sql import check_steady
@@ -29,7 +29,7 @@ from tracedance_sdk.behaviors.foreign.surroundings import compiled, load_what_is
 from tracedance_sdk.behaviors.foreign.walls import keep_steady, limit, started, without_addresses
 from tracedance_sdk.behaviors.hits import Candidate, Evidence, Hit, named_hit
 from tracedance_sdk.behaviors.run import Run
-from tracedance_sdk.errors import InvalidQuery, TraceDanceError, shown
+from tracedance_sdk.errors import InvalidQuery, InvalidSpec, Problem, TraceDanceError, shown
 from tracedance_sdk.store import PartitionKey, PartitionReader, views_asked
 from tracedance_sdk.trace import Json, spelled_out
 
@@ -74,6 +74,22 @@ def check_foreign(behavior: Behavior) -> None:
         predicate_named(behavior.anchor.predicate)
     if behavior.judge is not None:
         judge_named(behavior.judge)
+
+
+def check_behavior(behavior: Behavior) -> None:
+    """See whether a behaviour is sound, as far as that shows without a store.
+
+    Raises:
+        InvalidSpec: Its levels 0 and 5 say the same; its source is refused (`problems` lists why);
+            or it names a predicate or judge that the catalogue does not have.
+        InvalidQuery: Its SQL is not one SELECT over the views, or gives something else each time.
+    """
+    if not behavior.is_undesirable:
+        what = "levels 0 and 5 say the same, so that nothing about it is undesirable"
+        problem = Problem(what, "$.levels")
+        raise InvalidSpec(f"behaviour {behavior.id}: {problem}", problems=[problem])
+    if not is_packaged(behavior):
+        check_foreign(behavior)
 
 
 def search_apart(
