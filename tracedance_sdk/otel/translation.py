@@ -36,6 +36,7 @@ _OPERATIONS: Final[Mapping[StepKind, str]] = {
 }
 _TOOL_NAMES: Final = ("execute_tool ", "running tool: ", "running output function: ", "tools/call ")
 _GENERAL_NAMES: Final = frozenset({"agent run", "agent", "invocation", "execute agent"})
+_METHODS: Final = (".run", ".forward", "._execute_core")
 _HANDOFF: Final = "handoff to "
 _NOISE: Final = frozenset(
     {"logfire.json_schema", "input.mime_type", "output.mime_type", names.OPERATION}
@@ -201,7 +202,7 @@ def _amend(facts: dict[str, Json], span: ForeignSpan, kind: StepKind) -> None:
     if kind in ("tool", "handoff") and names.TOOL_NAME not in facts:
         facts[names.TOOL_NAME] = _tool_name(span, kind)
     if kind == "agent" and names.AGENT_NAME not in facts:
-        name = _agent_name(span.name)
+        name = _agent_name(span)
         if name:
             facts[names.AGENT_NAME] = name
     if span.scope.startswith("com.anthropic.claude_code") and "session.id" in span.attributes:
@@ -216,8 +217,12 @@ def _amend(facts: dict[str, Json], span: ForeignSpan, kind: StepKind) -> None:
         facts[names.INPUT_TOKENS] = given + read + written
 
 
-def _agent_name(name: str) -> str:
+def _agent_name(span: ForeignSpan) -> str:
     """Return who an agent's span is named after; empty for a name that any agent has."""
+    name = span.name
+    if span.scope.startswith("openinference."):
+        for end in _METHODS:
+            name = name.removesuffix(end)
     for start in ("invoke_agent", "agent_run"):
         name = name.removeprefix(start)
     name = name.strip(" []").removesuffix(".agent")
@@ -233,7 +238,7 @@ def _tool_name(span: ForeignSpan, kind: StepKind) -> str:
     name = span.name
     for start in _TOOL_NAMES:
         name = name.removeprefix(start)
-    return name.removesuffix(".tool").strip() or span.name or "unknown"
+    return name.removesuffix(".tool").removesuffix(".__call__").strip() or span.name or "unknown"
 
 
 def _failure(facts: dict[str, Json], span: ForeignSpan, kind: StepKind) -> bool:
@@ -261,6 +266,10 @@ def _failure(facts: dict[str, Json], span: ForeignSpan, kind: StepKind) -> bool:
             if isinstance(said, str) and said:
                 facts[names.ERROR_MESSAGE] = said
                 break
+        else:
+            brought = facts.get(names.TOOL_RESULT)
+            if isinstance(brought, str) and brought:
+                facts.setdefault(names.ERROR_MESSAGE, brought)
     return failed
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from tracedance_sdk.otel import names
 from tracedance_sdk.otel.dialects.decoding import decoded, structure
+from tracedance_sdk.otel.dialects.python_text import schema_value
 from tracedance_sdk.trace import UNKNOWN, Json
 
 _SCHEMAS: Final = (
@@ -69,4 +70,12 @@ def _schema(value: Json) -> dict[str, Json] | None:
     found = decoded(value)
     if isinstance(found, dict) and isinstance(found.get("json"), dict):
         found = found["json"]
-    return found if isinstance(found, dict) else None
+    if not isinstance(found, dict):
+        return None
+    fields = found.get("properties")
+    if not isinstance(fields, dict) or not any(isinstance(item, str) for item in fields.values()):
+        return found
+    # A copy that was written to a certain depth only, and Python's text from there.
+    plain: dict[str, Json] = {name: schema_value(item) for name, item in fields.items()}
+    needed = {"required": schema_value(found["required"])} if "required" in found else {}
+    return {**found, "properties": plain, **needed}

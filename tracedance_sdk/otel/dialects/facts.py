@@ -11,14 +11,19 @@ from tracedance_sdk.otel.dialects.decoding import decoded, json_value, structure
 from tracedance_sdk.otel.dialects.definitions import definitions, one_definition
 from tracedance_sdk.otel.dialects.frameworks import (
     arguments,
+    called_with,
     cost_total,
     event_messages,
     heard_events,
+    litellm_answer,
+    llama_index_answer,
     replied_events,
     result,
     result_call_id,
     result_status,
+    run_answer,
     settings,
+    task_told,
     typed_value,
     usage_field,
     vercel_answer,
@@ -57,6 +62,7 @@ ADK: Final = "Google ADK"
 CLAUDE: Final = "Claude Code"
 STRANDS: Final = "Strands"
 CREWAI: Final = "CrewAI"
+LITELLM: Final = "LiteLLM"
 
 _ADK_REQUEST: Final = "gcp.vertex.agent.llm_request"
 _ADK_ANSWER: Final = "gcp.vertex.agent.llm_response"
@@ -93,6 +99,13 @@ CONTENT: Final[Mapping[str, tuple[FactPlace, ...]]] = {
     ),
     names.OUTPUT_MESSAGES: (
         at(LANGFUSE, "langfuse.observation.output", replied, kinds=SPEAKING),
+        FactPlace(LITELLM, (names.OUTPUT_MESSAGES, "gen_ai.completion."), litellm_answer, MODEL),
+        FactPlace(
+            TRACELOOP,
+            (names.OUTPUT_MESSAGES, "traceloop.entity.output"),
+            llama_index_answer,
+            MODEL,
+        ),
         at(OTEL, names.OUTPUT_MESSAGES, replied, kinds=SPEAKING),
         FactPlace(VERCEL, ("ai.response.", "ai.result."), vercel_answer, SPEAKING),
         at(ADK, _ADK_ANSWER, inside("content", replied), kinds=MODEL),
@@ -105,11 +118,13 @@ CONTENT: Final[Mapping[str, tuple[FactPlace, ...]]] = {
         at(PYDANTIC, "final_result", replied, kinds=AGENT),
         at("Genkit", "genkit:output", replied, kinds=SPEAKING),
         at("Laminar", "lmnr.span.output", replied, kinds=SPEAKING),
-        at(OI, "output.value", replied, kinds=SPEAKING),
+        at(OI, "output.value", replied, kinds=MODEL),
+        at(OI, "output.value", run_answer, kinds=AGENT),
     ),
     names.CONVERSATION: (
         at(PYDANTIC, "pydantic_ai.all_messages", heard, kinds=AGENT),
         at(PYDANTIC, "all_messages_events", event_messages, kinds=AGENT),
+        at(OI, "output.value", task_told, kinds=AGENT),
     ),
     names.SYSTEM_INSTRUCTIONS: (
         at(OTEL, names.SYSTEM_INSTRUCTIONS, instructions),
@@ -142,8 +157,9 @@ CONTENT: Final[Mapping[str, tuple[FactPlace, ...]]] = {
         at(MLFLOW, "mlflow.spanInputs", arguments, kinds=TOOL),
         at(LANGSMITH, "gen_ai.prompt", arguments, kinds=TOOL),
         at(CLAUDE, "tool_input", arguments, kinds=TOOL),
-        at(OI, "input.value", arguments, kinds=TOOL),
+        FactPlace(OI, ("input.value",), called_with, TOOL),
         at(OI, "tool.parameters", arguments, kinds=TOOL),
+        at(TRACELOOP, "tool.arguments", arguments, kinds=TOOL),
     ),
     names.TOOL_RESULT: (
         at(LANGFUSE, "langfuse.observation.output", result, kinds=TOOL),
@@ -171,6 +187,12 @@ FACTS: Final[Mapping[str, tuple[FactPlace, ...]]] = {
         at(OI, "agent.name", text),
         at(PYDANTIC, "agent_name", text),
         at(OI, "graph.node.id", text, kinds=AGENT),
+        at(
+            TRACELOOP,
+            "traceloop.entity.output",
+            inside("result", inside("current_agent_name", text)),
+            kinds=AGENT,
+        ),
         at(TRACELOOP, "traceloop.entity.name", text, kinds=AGENT),
         at(VERCEL, "ai.telemetry.functionId", text, kinds=AGENT),
     ),

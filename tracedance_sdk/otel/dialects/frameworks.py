@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tracedance_sdk.otel.dialects.decoding import decoded, first_of, literal, structure
+from tracedance_sdk.formats import Message
+from tracedance_sdk.otel.dialects.decoding import (
+    decoded,
+    first_of,
+    json_value,
+    literal,
+    structure,
+    unflattened,
+)
 from tracedance_sdk.otel.dialects.places import Attributes, heard, replied
+from tracedance_sdk.otel.dialects.python_text import is_object_text
 from tracedance_sdk.otel.dialects.spoken import messages_of
 from tracedance_sdk.trace import UNKNOWN, Json
 
 _LANGCHAIN_INPUT: Final = frozenset({"input_str", "tags", "metadata", "inputs", "kwargs"})
+_LLAMA_INDEX_OUTPUT: Final = frozenset({"tool_name", "raw_input", "raw_output", "is_error"})
+_LITELLM_CALL: Final = "gen_ai.completion."
+_CALLED: Final = frozenset({"args", "kwargs", "sanitize_inputs_outputs"})
 _SETTINGS_ELSEWHERE: Final = frozenset(
     {
         "messages", "input", "instructions", "tools", "system", "functions", "contents", "output",
@@ -40,9 +52,40 @@ def arguments(value: Json) -> Json:
     return found
 
 
+def called_with(attributes: Attributes) -> Json:
+    """Return a call's arguments, also where a function's own stand: ``{"args", "kwargs"}``.
+
+    Positional ones get their names from the schema beside them, where it has that many; objects
+    that a framework handed to its tool are left out.
+    """
+    value = attributes.get("input.value", UNKNOWN)
+    found = value if value is UNKNOWN else arguments(value)
+    if not isinstance(found, dict) or not found.keys() <= _CALLED:
+        return found
+    named, placed, known = found.get("kwargs"), found.get("args", []), _parameters(attributes)
+    if not isinstance(named, dict) or not isinstance(placed, list) or "kwargs" in known:
+        return found
+    named = {k: v for k, v in named.items() if k in known or not is_object_text(v)}
+    free = [name for name in known if name not in named]
+    if len(placed) > len(free):
+        return {"args": placed, "kwargs": named}
+    return {**dict(zip(free, placed, strict=False)), **named}
+
+
+def _parameters(attributes: Attributes) -> list[str]:
+    schema: Any = structure(attributes.get("tool.parameters", UNKNOWN))
+    if not isinstance(schema, dict):
+        return []
+    inner = schema.get("properties", schema)
+    return list(inner) if isinstance(inner, dict) else []
+
+
 def result(value: Json) -> Json:
-    """Return what a tool brought, out of LangChain's envelopes and messages."""
+    """Return what a tool brought, out of LangChain's and LlamaIndex's envelopes and messages."""
     found = decoded(value)
+    output = _tool_output(found)
+    if output is not None:
+        return output["raw_output"]
     message = _tool_message(found)
     if message is not None:
         return decoded(message["content"])
@@ -50,15 +93,33 @@ def result(value: Json) -> Json:
 
 
 def result_call_id(value: Json) -> Json:
-    """Return the call id inside a tool's message of LangChain's."""
-    message = _tool_message(structure(value))
+    """Return the call id beside a tool's result of LangChain's or LlamaIndex's."""
+    found = structure(value)
+    if isinstance(found, dict) and isinstance(found.get("tool_id"), str) and _tool_output(found):
+        return found["tool_id"]
+    message = _tool_message(found)
     return UNKNOWN if message is None else message["tool_call_id"]
 
 
 def result_status(value: Json) -> Json:
-    """Return the status inside a tool's message of LangChain's."""
-    message = _tool_message(structure(value))
+    """Return the status beside a tool's result of LangChain's or LlamaIndex's."""
+    found = structure(value)
+    output = _tool_output(found)
+    if output is not None:
+        return "error" if output["is_error"] is True else UNKNOWN
+    message = _tool_message(found)
     return UNKNOWN if message is None else message.get("status", UNKNOWN)
+
+
+def _tool_output(value: Json) -> dict[str, Any] | None:
+    """Return LlamaIndex's object for the result of a tool."""
+    for _ in range(2):
+        if not isinstance(value, dict):
+            return None
+        if value.keys() >= _LLAMA_INDEX_OUTPUT:
+            return value
+        value = value.get("tool_output")
+    return None
 
 
 def _tool_message(value: Json) -> dict[str, Any] | None:
@@ -79,9 +140,10 @@ def typed_value(key: str, mime_key: str) -> Any:
 
     def find(attributes: Attributes) -> Json:
         value = attributes.get(key, UNKNOWN)
-        if value is UNKNOWN or attributes.get(mime_key) == "text/plain":
+        mime = attributes.get(mime_key)
+        if value is UNKNOWN or mime == "text/plain":
             return value
-        return result(value)
+        return result(json_value(value) if mime == "application/json" else value)
 
     return find
 
@@ -95,6 +157,55 @@ def settings(value: Json) -> Json:
         k: v for k, v in found.items() if k not in _SETTINGS_ELSEWHERE and v not in (None, {}, [])
     }
     return kept or UNKNOWN
+
+
+def task_told(value: Json) -> Json:
+    """Return the whole conversation in the output of a task of CrewAI's; else nothing."""
+    found = structure(value)
+    if not isinstance(found, dict) or "raw" not in found:
+        return UNKNOWN
+    return heard(found.get("messages"))
+
+
+def run_answer(value: Json) -> Json:
+    """Return what a run answered; of the output of a task of CrewAI's its last words."""
+    found = structure(value)
+    if isinstance(found, dict) and isinstance(found.get("raw"), str) and "messages" in found:
+        return replied(found["raw"])
+    return replied(value)
+
+
+def litellm_answer(attributes: Attributes) -> Json:
+    """Return an answer of LiteLLM's own spans, where requests stand beside the messages."""
+    if f"{_LITELLM_CALL}0.function_call.name" not in attributes:
+        return UNKNOWN
+    told = replied(attributes.get("gen_ai.output.messages", UNKNOWN))
+    listed = unflattened(attributes, _LITELLM_CALL[:-1])
+    items = listed if isinstance(listed, list) else []
+    return _asking(told, [item.get("function_call") for item in items if isinstance(item, dict)])
+
+
+def llama_index_answer(attributes: Attributes) -> Json:
+    """Return an answer of LlamaIndex's, whose requests Traceloop has beside the messages only."""
+    output = structure(attributes.get("traceloop.entity.output", UNKNOWN))
+    message = output.get("message") if isinstance(output, dict) else None
+    more = message.get("additional_kwargs") if isinstance(message, dict) else None
+    calls = more.get("tool_calls") if isinstance(more, dict) else None
+    if not isinstance(calls, list):
+        return UNKNOWN
+    return _asking(replied(attributes.get("gen_ai.output.messages", UNKNOWN)), calls)
+
+
+def _asking(told: Json, calls: list[Json]) -> Json:
+    """Return an answer with the requests that stand beside it, where it has none itself."""
+    said: list[Message] = told if isinstance(told, list) else []
+    asked = messages_of([{"role": "assistant", "tool_calls": calls}])
+    if not asked or any(message.calls for message in said):
+        return told
+    if not said:
+        return asked
+    first, *others = said
+    return [first._replace(pieces=(*first.pieces, *asked[0].pieces)), *others]
 
 
 def vercel_prompt(value: Json) -> Json:

@@ -23,7 +23,8 @@ class Discriminator(NamedTuple):
         dialect: Its name.
         key: The attribute that says it; empty when the span's name does.
         kinds: Lower-case value, or beginning of the name, and what it means. The longest
-            beginning that fits counts.
+            beginning that fits counts. After ``*`` it is the end of the name; alone it stands for
+            any value.
         scopes: Beginnings of the scope, one of which is needed; none for any scope.
     """
 
@@ -45,6 +46,9 @@ _OPERATIONS: Final[dict[str, StepKind]] = {
     "tool_call": "tool",
     "agent_handoff": "handoff",
     "handoff": "handoff",
+    "invoke_workflow": "plain",
+    "execute_task": "plain",
+    "execute_method": "plain",
     "embeddings": "other",
     "retrieval": "other",
     "rerank": "other",
@@ -54,6 +58,8 @@ _OPERATIONS: Final[dict[str, StepKind]] = {
     "upsert_memory": "other",
     "delete_memory": "other",
 }
+
+_TRACELOOP_LLAMA_INDEX: Final = ("opentelemetry.instrumentation.llamaindex",)
 
 DISCRIMINATORS: Final = (
     Discriminator("Logfire", "logfire.span_type", {"pending_span": "skip"}),
@@ -84,6 +90,23 @@ DISCRIMINATORS: Final = (
     Discriminator("OpenInference", "", {"handoff to ": "handoff"}, ("openinference.",)),
     Discriminator(
         "OpenInference",
+        "",
+        # A run has no kind of its own there, and the making of a request is told as a model call.
+        {
+            "*Agent.run": "agent",
+            "*AgentWorkflow.run": "agent",
+            "*._prepare_chat_with_tools": "plain",
+        },
+        ("openinference.instrumentation.llama_index",),
+    ),
+    Discriminator(
+        "OpenInference",
+        "",
+        {"*ReAct.forward": "agent", "*CodeAct.forward": "agent", "*ReActV2.forward": "agent"},
+        ("openinference.instrumentation.dspy",),
+    ),
+    Discriminator(
+        "OpenInference",
         "openinference.span.kind",
         {
             "llm": "model",
@@ -99,6 +122,15 @@ DISCRIMINATORS: Final = (
             "decision": "other",
         },
     ),
+    # Every step of LlamaIndex is a task there, the calls of models and tools among them.
+    Discriminator(
+        "Traceloop",
+        "gen_ai.operation.name",
+        {"chat": "model", "text_completion": "model"},
+        _TRACELOOP_LLAMA_INDEX,
+    ),
+    Discriminator("Traceloop", "tool.name", {"*": "tool"}, _TRACELOOP_LLAMA_INDEX),
+    Discriminator("Traceloop", "", {"*Agent.workflow": "agent"}, _TRACELOOP_LLAMA_INDEX),
     Discriminator(
         "Traceloop",
         "traceloop.span.kind",
@@ -213,9 +245,14 @@ def step_kind(span: ForeignSpan) -> tuple[StepKind, str]:
 def _told(discriminator: Discriminator, span: ForeignSpan) -> StepKind | None:
     if discriminator.key:
         said = _word(span.attributes.get(discriminator.key))
-        return None if said is None else discriminator.kinds.get(said)
-    fitting = [text for text in discriminator.kinds if span.name.startswith(text)]
+        known = discriminator.kinds
+        return None if said is None else known.get(said, known.get("*"))
+    fitting = [text for text in discriminator.kinds if _is_named(span, text)]
     return discriminator.kinds[max(fitting, key=len)] if fitting else None
+
+
+def _is_named(span: ForeignSpan, text: str) -> bool:
+    return span.name.endswith(text[1:]) if text[:1] == "*" else span.name.startswith(text)
 
 
 def _word(value: Json) -> str | None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any, Final
 
 from tracedance_sdk.formats import Message, Piece, SeenCall, SeenResult, read_message
 from tracedance_sdk.otel.dialects.decoding import REDACTED, decoded
+from tracedance_sdk.otel.dialects.python_text import (
+    is_object_text,
+    openai_call,
+    step_message,
+    unquoted,
+)
 from tracedance_sdk.trace import Json
 
 _LISTS: Final = (
@@ -14,8 +19,7 @@ _LISTS: Final = (
 )  # fmt: skip
 _ITEMS: Final = ("function_call", "function_call_output", "reasoning", "custom_tool_call")
 _MOST_NESTED: Final = 5
-_OPENAI_CALL: Final = "ResponseFunctionToolCall("
-_MOST_REPR: Final = 200_000
+_STEPS: Final = ("tool-call", "tool-response")
 _RENAMED: Final = {
     "server_tool_call": "arguments",
     "server_tool_call_response": "response",
@@ -32,13 +36,27 @@ def messages_of(value: Json, *, speaker: str = "user", depth: int = 0) -> list[M
         depth: How often the value was opened so far.
     """
     if isinstance(value, str):
-        found = _message({"role": speaker, "content": value}) if value else None
+        is_said = bool(value) and not is_object_text(value)
+        found = _message({"role": speaker, "content": value}) if is_said else None
         return [] if found is None else [found]
     if depth > _MOST_NESTED:
         return []
     if isinstance(value, list):
+        if _are_calls(value):
+            value = [{"role": "assistant", "tool_calls": value}]
         return [m for item in value for m in messages_of(item, speaker=speaker, depth=depth + 1)]
     return _of_object(value, speaker, depth) if isinstance(value, dict) else []
+
+
+def _are_calls(value: list[Json]) -> bool:
+    """Whether an answer is nothing but the list of its requests in OpenAI's shape."""
+    return bool(value) and all(
+        isinstance(item, dict)
+        and item.get("type") == "function"
+        and isinstance(item.get("function"), dict)
+        and "arguments" in item["function"]
+        for item in value
+    )
 
 
 def _of_object(value: dict[str, Any], speaker: str, depth: int) -> list[Message]:
@@ -109,13 +127,16 @@ def _message(value: dict[str, Any]) -> Message | None:
             return None
         # A role of somebody's own: words that the model was given.
         found = read_message(_reduced(value), speaker="user")
-        if found is None:
-            return None
+        if found is None or role.lower() in _STEPS:
+            return None if found is None else step_message(role.lower(), found)
     pieces: list[Piece] = []
     for piece in found.pieces:
         if isinstance(piece, dict) and piece["type"] == "text":
-            call = _openai_call(piece["text"])
-            pieces.append(piece if call is None else call)
+            call = openai_call(piece["text"])
+            if call is not None or piece["text"]:
+                pieces.append(piece if call is None else call)
+        elif isinstance(piece, SeenCall):
+            pieces.append(piece._replace(name=unquoted(piece.name)))
         else:
             pieces.append(piece)
     if found.speaker == "tool" and not any(isinstance(piece, SeenResult) for piece in pieces):
@@ -139,9 +160,21 @@ def _reduced(value: dict[str, Any]) -> dict[str, Any]:
     for key in ("content", "contents", "parts"):
         if isinstance(found.get(key), list):
             found[key] = [part for item in found[key] if (part := _part(item)) is not None]
+    if found.get("role") == "tool" and "content" not in found:
+        texts = [_text_of_part(part) for part in found.get("parts") or ()]
+        if texts and None not in texts:
+            found["content"] = "\n".join(text for text in texts if text)
+            del found["parts"]
     if isinstance(found.get("tool_calls"), list):
         found["tool_calls"] = [_opened(call) for call in found["tool_calls"]]
     return found
+
+
+def _text_of_part(part: Json) -> str | None:
+    if isinstance(part, dict) and part.get("type") == "text":
+        content = part.get("content", part.get("text"))
+        return content if isinstance(content, str) else None
+    return None
 
 
 def _opened(call: Json) -> Json:
@@ -165,27 +198,6 @@ def _part(item: Json) -> Json:
     part.pop("tracedance", None)
     is_silent = part.keys() <= {"type"} and part.get("type") in ("text", "reasoning", None)
     return None if is_silent else part
-
-
-def _openai_call(text: str) -> SeenCall | None:
-    """Read a request that an instrumentation wrote as the text of a Python object."""
-    if not text.startswith(_OPENAI_CALL) or len(text) > _MOST_REPR:
-        return None
-    try:
-        tree = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    if not isinstance(tree, ast.Call) or tree.args:
-        return None
-    fields = {
-        word.arg: word.value.value
-        for word in tree.keywords
-        if word.arg is not None and isinstance(word.value, ast.Constant)
-    }
-    name, call_id, written = (fields.get(key) for key in ("name", "call_id", "arguments"))
-    if not isinstance(name, str) or not isinstance(written, str):
-        return None
-    return SeenCall(name, call_id if isinstance(call_id, str) else None, text=written)
 
 
 def is_redacted(message: Message) -> bool:
