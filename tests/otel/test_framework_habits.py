@@ -214,3 +214,19 @@ def test_a_run_that_strands_says_was_cancelled_has_not_ended() -> None:
         False,
         "CancelledError",
     )
+
+
+@pytest.mark.parametrize("name", ["execute_tool (merged)", "execute_tool (merged tools)"])
+def test_adks_bundle_of_parallel_calls_is_no_call(name: str) -> None:
+    merged = tool(3, "(merged tools)", {}, scope="gcp.vertex.agent")._replace(name=name)
+    [trace] = assemble([agent(), tool(2, "look", {"at": "Rome"}), merged])
+    assert [call.name for call in trace.calls] == ["look"]
+
+
+def test_adks_account_of_another_agent_is_the_harnesss_in_all_its_parts() -> None:
+    account = ["For context: below is a transcript of what another agent did.", "[guide] said: Hi"]
+    parts = [{"type": "text", "content": words} for words in account]
+    told = [{"role": "user", "parts": parts}, {"role": "user", "parts": parts[1:]}]
+    asked = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps(told)}
+    [trace] = assemble([agent(), span(2, asked)])
+    assert [turn.origin for turn in trace.turns] == ["harness", "human", "agent"]

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tracedance_sdk.formats import Heard, Message, SeenCall, SeenResult
 from tracedance_sdk.otel.asked import Asked, Requests, Said, answer, read_arguments
-from tracedance_sdk.otel.dialects.spoken import is_redacted
+from tracedance_sdk.otel.dialects.spoken import RECAP, is_recap, is_redacted
 from tracedance_sdk.otel.values import Values
 from tracedance_sdk.trace import UNKNOWN, Json
 
@@ -133,7 +133,10 @@ class Conversation:
             self._fill(said, message)
         elif parts or message.calls or (message.speaker == "assistant" and message.results):
             role, origin = _TURNS[message.speaker]
-            self._fill(self._open_turn({"role": role, "origin": origin}), message)
+            turn = {"role": role, "origin": origin}
+            if origin == "human" and is_recap(message):
+                turn |= {"origin": "harness", "origin_rule": RECAP}
+            self._fill(self._open_turn(turn), message)
 
     def _fill(self, said: Said, message: Message) -> None:
         said.turn["content"] = [*said.turn.get("content", ()), *self._content(message)]

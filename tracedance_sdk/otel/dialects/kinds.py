@@ -185,7 +185,7 @@ DISCRIMINATORS: Final = (
         },
     ),
     Discriminator(
-        "Google ADK", "", {"execute_tool (merged tools)": "plain"}, ("gcp.vertex.agent",)
+        "Google ADK", "", {"execute_tool (merged": "plain"}, ("gcp.vertex.agent",)
     ),
     Discriminator("CrewAI", "", {"tool failure": "plain"}, ("crewai",)),
     Discriminator("OTel GenAI", "gen_ai.operation.name", _OPERATIONS),

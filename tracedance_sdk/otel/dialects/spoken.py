@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tracedance_sdk.formats import Message, Piece, SeenCall, SeenResult, read_message
+from tracedance_sdk.formats import (
+    Message,
+    Piece,
+    SeenCall,
+    SeenResult,
+    classify,
+    read_message,
+)
 from tracedance_sdk.otel.dialects.decoding import REDACTED, decoded
 from tracedance_sdk.otel.dialects.python_text import (
     is_object_text,
@@ -19,6 +26,8 @@ _LISTS: Final = (
 )  # fmt: skip
 _ITEMS: Final = ("function_call", "function_call_output", "reasoning", "custom_tool_call")
 _MOST_NESTED: Final = 5
+RECAP: Final = "adk-other-agent"
+"""The rule that knows how such a message of ADK's begins."""
 _STEPS: Final = ("tool-call", "tool-response")
 _RENAMED: Final = {
     "server_tool_call": "arguments",
@@ -198,6 +207,16 @@ def _part(item: Json) -> Json:
     part.pop("tracedance", None)
     is_silent = part.keys() <= {"type"} and part.get("type") in ("text", "reasoning", None)
     return None if is_silent else part
+
+
+def is_recap(message: Message) -> bool:
+    """Whether a message tells a model, in the user's role, what another agent did.
+
+    The parts behind its first one are headed by the agents' names, which no rule can know.
+    """
+    parts = message.parts
+    first = parts[0]["text"] if parts and parts[0]["type"] == "text" else ""
+    return len(parts) > 1 and classify(first, role="user").rule == RECAP
 
 
 def is_redacted(message: Message) -> bool:
