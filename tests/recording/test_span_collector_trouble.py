@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import tracemalloc
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -350,3 +351,32 @@ def test_what_is_of_no_run_leaves_no_memory_behind() -> None:
             pass
     assert collector.summary().dropped == {OF_NO_RUN: 1000}
     assert not collector._spans._gatherings
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_a_process_of_multiprocessing_that_ends_inside_a_run_leaves_its_trace(
+    tmp_path: Path,
+) -> None:
+    script = """
+        import multiprocessing
+        import tracedance_sdk as td
+        collector = td.SpanCollector(out="traces")
+        tracer = collector.provider.get_tracer("mine")
+        def work():
+            tracer.start_span("run", attributes={"gen_ai.operation.name": "invoke_agent"})
+        child = multiprocessing.get_context("fork").Process(target=work)
+        child.start()
+        child.join()
+        assert child.exitcode == 0 and not collector.traces
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], cwd=tmp_path, check=True)
+    assert len(list((tmp_path / "traces").glob("*.json"))) == 1
+
+
+def test_a_collector_that_nobody_holds_is_forgotten() -> None:
+    collector = SpanCollector()
+    run_of(collector.provider.get_tracer("mine"), "rain")
+    held = weakref.ref(collector)
+    del collector
+    gc.collect()
+    assert held() is None

@@ -10,14 +10,29 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from typing import Final
+import weakref
+from typing import Final, Protocol
 
-from tracedance_sdk.recording.guard import GUARD
+from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
 from tracedance_sdk.recording.identifiers import reseed
 from tracedance_sdk.recording.pipeline import EXPORTS, PIPELINES
 from tracedance_sdk.recording.scopes import open_runs
 
 _AFTER_EVERYTHING_ELSE: Final = -1000
+
+
+class LookedAfter(Protocol):
+    """What has to part from its parent after a fork, and to end in order."""
+
+    def start_afresh_in_child(self) -> None:
+        """Become usable in a forked process, whatever the locks were doing in its parent."""
+
+    def give_up(self) -> None:
+        """End: the process does."""
+
+
+looked_after: Final[weakref.WeakSet[LookedAfter]] = weakref.WeakSet()
+"""Whatever is looked after beside open runs and what they share."""
 
 
 class ProcessCare:
@@ -53,6 +68,8 @@ class ProcessCare:
         EXPORTS.start_afresh_in_child()
         for run in open_runs:
             run.start_afresh_in_child()
+        for other in list(looked_after):
+            other.start_afresh_in_child()
         util = sys.modules.get("multiprocessing.util")
         if util is not None:
             # A child of multiprocessing forgets its finalizers first, then calls this.
@@ -69,6 +86,8 @@ class ProcessCare:
 def _at_exit() -> None:
     for run in list(open_runs):
         GUARD.attempt("exit", run.faults, run.give_up)
+    for other in list(looked_after):
+        GUARD.attempt("exit", PROCESS_FAULTS, other.give_up)
     PIPELINES.close()
     EXPORTS.close()
 

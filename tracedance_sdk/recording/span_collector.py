@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -24,6 +23,7 @@ from tracedance_sdk.recording.gathered_spans import (
 )
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.kept_traces import PUSHED_OUT, KeptTraces
+from tracedance_sdk.recording.lifecycle import looked_after, prepare_process
 from tracedance_sdk.recording.opening import outer_scope
 from tracedance_sdk.recording.options import check_options
 from tracedance_sdk.recording.plans import describe_run
@@ -150,12 +150,24 @@ class SpanCollector(SpanProcessor):
             max_bytes=limits.kept_bytes,
         )
         self._provider: TracerProvider | None = None
-        self._start_afresh()
-        _watch_forks(self)
+        self.start_afresh_in_child()
+        looked_after.add(self)
+        prepare_process()
 
     def __repr__(self) -> str:
         told = self.summary()
         return f"<SpanCollector {told.traces} traces, {told.open_runs} runs open>"
+
+    def start_afresh_in_child(self) -> None:
+        """Begin with nothing: after a fork the parent's runs stay the parent's."""
+        self._lock = threading.RLock()
+        self._faults: Counter[str] = Counter()
+        self._spans.start_afresh()
+        self._kept.start_afresh()
+
+    def give_up(self) -> None:
+        """Hand over everything: the process ends."""
+        self._hand_over_everything()
 
     @property
     def provider(self) -> TracerProvider:
@@ -173,7 +185,9 @@ class SpanCollector(SpanProcessor):
                     max_attribute_length=_NO_LIMIT,
                     max_span_attribute_length=_NO_LIMIT,
                 )
-                self._provider = TracerProvider(sampler=ALWAYS_ON, span_limits=limits)
+                self._provider = TracerProvider(
+                    sampler=ALWAYS_ON, span_limits=limits, shutdown_on_exit=False
+                )
                 self._provider.add_span_processor(self)
             return self._provider
 
@@ -237,21 +251,11 @@ class SpanCollector(SpanProcessor):
         self._hand_over_ended()
         return True
 
-    def _start_afresh(self) -> None:
-        """Begin with nothing; in the child of a fork the parent's runs stay the parent's."""
-        self._process = os.getpid()
-        self._lock = threading.RLock()
-        self._faults: Counter[str] = Counter()
-        self._spans.start_afresh()
-        self._kept.start_afresh()
-
     def _begin(self, span: Span, parent_context: Context | None) -> None:
         if CURRENT.get() is QUIET:
             # Made by a look at the state, or by whoever is told of a trace.
             return
-        if self._process != os.getpid():
-            # Forked without telling Python, as uWSGI may.
-            self._start_afresh()
+        prepare_process()
         now = monotonic()
         gathering, is_first = self._spans.begin(span, now=now, scope=outer_scope())
         if gathering is None or not is_first:
@@ -336,20 +340,3 @@ def _text_size(attributes: Mapping[str, Any]) -> int:
         elif isinstance(value, (Mapping, tuple, list, bytes)):
             found += len(str(value))
     return found
-
-
-_COLLECTORS: Final[weakref.WeakSet[SpanCollector]] = weakref.WeakSet()
-_WATCHED: Final[list[bool]] = []
-
-
-def _watch_forks(collector: SpanCollector) -> None:
-    """Let a collector begin afresh in every child of this process."""
-    _COLLECTORS.add(collector)
-    if not _WATCHED and hasattr(os, "register_at_fork"):
-        _WATCHED.append(True)
-        os.register_at_fork(after_in_child=_after_fork)
-
-
-def _after_fork() -> None:
-    for collector in list(_COLLECTORS):
-        collector._start_afresh()
