@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json
 import math
 import threading
@@ -120,3 +121,21 @@ def test_an_agent_is_told_from_a_request() -> None:
     assert isinstance(agent, ReadableSpan)
     assert isinstance(request, ReadableSpan)
     assert (is_agent_span(agent), is_agent_span(request)) == (True, False)
+
+
+class Names(str, enum.Enum):
+    """Names as some frameworks hold theirs: texts, whose own text is another."""
+
+    SPAN = "workflow.run"
+    KEY = "workflow.id"
+    VALUE = "w1"
+
+
+def test_members_of_enumerations_of_texts_are_their_texts() -> None:
+    with TRACER.start_as_current_span(Names.SPAN, attributes={Names.KEY: Names.VALUE}) as span:
+        span.add_event(Names.KEY)
+    assert isinstance(span, ReadableSpan)
+    found = foreign_span(span)
+    texts = [found.name, found.events[0].name, *found.attributes, *found.attributes.values()]
+    assert texts == ["workflow.run", "workflow.id", "workflow.id", "w1"]
+    assert {type(text) for text in texts} == {str}

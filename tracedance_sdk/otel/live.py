@@ -35,7 +35,7 @@ def foreign_span(span: ReadableSpan) -> ForeignSpan:
     scope = span.instrumentation_scope
     status = span.status
     return ForeignSpan(
-        span.name,
+        _text(span.name),
         "" if context is None else f"{context.trace_id:032x}",
         "" if context is None else f"{context.span_id:016x}",
         None if span.parent is None else f"{span.parent.span_id:016x}",
@@ -85,7 +85,7 @@ def is_agent_span(span: ReadableSpan) -> bool:
 
 
 def _event(event: Event) -> SpanEvent:
-    return SpanEvent(event.name, event.timestamp, _attributes(event.attributes))
+    return SpanEvent(_text(event.name), event.timestamp, _attributes(event.attributes))
 
 
 def _link(context: SpanContext) -> Link:
@@ -95,7 +95,12 @@ def _link(context: SpanContext) -> Link:
 def _attributes(attributes: Mapping[str, Any] | None) -> dict[str, Json]:
     if not attributes:
         return {}
-    return {str(key): _plain(value) for key, value in _items(attributes)}
+    return {_text(key): _plain(value) for key, value in _items(attributes)}
+
+
+def _text(value: object) -> str:
+    """Return plain text of what may be a member of an enumeration of texts."""
+    return str.__str__(value) if isinstance(value, str) else str(value)
 
 
 def _items(attributes: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -110,8 +115,10 @@ def _items(attributes: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _plain(value: object, depth: int = 0) -> Json:
-    if value is None or isinstance(value, (str, bool)):
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, str):
+        return _text(value)
     if isinstance(value, int):
         return whole(value)
     if isinstance(value, float):
@@ -121,7 +128,7 @@ def _plain(value: object, depth: int = 0) -> Json:
     if depth >= _MOST_DEPTH:
         return type_stub("otlp", "nested too deeply")
     if isinstance(value, Mapping):
-        return {str(key): _plain(item, depth + 1) for key, item in value.items()}
+        return {_text(key): _plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, Sequence):
         return [_plain(item, depth + 1) for item in value]
     return type_stub(type(value).__name__, str(value)[:200])
