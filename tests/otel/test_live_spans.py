@@ -123,7 +123,7 @@ def test_an_agent_is_told_from_a_request() -> None:
     assert (is_agent_span(agent), is_agent_span(request)) == (True, False)
 
 
-class Names(str, enum.Enum):
+class Names(str, enum.Enum):  # noqa: UP042 - of a StrEnum, the own text is no other
     """Names as some frameworks hold theirs: texts, whose own text is another."""
 
     SPAN = "workflow.run"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 
 import pytest
@@ -25,6 +26,13 @@ class _Relay(SpanProcessor):
     def on_end(self, span: ReadableSpan) -> None:
         if self.collector is not None:
             self.collector.on_end(span)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def leftovers() -> Iterator[None]:
+    """What a framework leaves open is warned of here, where its warnings are ignored."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="session")
