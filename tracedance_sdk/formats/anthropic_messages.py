@@ -82,6 +82,8 @@ def call_of(record: Json) -> ModelCall:
     elif response is None:
         raise Misfit("field required", "messages")
     own_id = (response or {}).get("id")
+    thread = request.get("thread")
+    follows = thread.get("previous_message_id") if isinstance(thread, dict) else None
     return ModelCall(
         inputs,
         None if response is None else _reply(response),
@@ -89,6 +91,7 @@ def call_of(record: Json) -> ModelCall:
         system=_system(request.get("system")),
         tools=read_tools(request.get("tools")),
         id=own_id if isinstance(own_id, str) else None,
+        follows=follows if isinstance(follows, str) else None,
     )
 
 

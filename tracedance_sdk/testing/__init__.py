@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         slow_model,
         with_secret,
     )
-    from tracedance_sdk.testing.scripted_models import Endpoint, said_in, scripted_models
+    from tracedance_sdk.testing.scripted_endpoint import Endpoint, said_in, scripted_models
 
 __all__ = [
     "CHECKS",
@@ -89,6 +89,6 @@ __getattr__, __dir__ = lazy_face(
             "slow_model",
             "with_secret",
         ),
-        "scripted_models": ("Endpoint", "said_in", "scripted_models"),
+        "scripted_endpoint": ("Endpoint", "said_in", "scripted_models"),
     },
 )

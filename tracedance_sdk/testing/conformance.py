@@ -27,7 +27,7 @@ from tracedance_sdk.recording import (
 from tracedance_sdk.testing import scenes
 from tracedance_sdk.testing.expected_traces import SeenTrace, expected, seen
 from tracedance_sdk.testing.scenes import Desk, Scene
-from tracedance_sdk.testing.scripted_models import Endpoint, scripted_models
+from tracedance_sdk.testing.scripted_endpoint import Endpoint, scripted_models
 from tracedance_sdk.trace import Trace, encode_json
 
 

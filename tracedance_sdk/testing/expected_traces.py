@@ -6,7 +6,7 @@ import inspect
 from typing import Any, NamedTuple
 
 from tracedance_sdk.testing.scenes import Scene
-from tracedance_sdk.testing.scripted_models import MODEL, said_in
+from tracedance_sdk.testing.scripted_endpoint import MODEL, said_in
 from tracedance_sdk.trace import Trace
 
 

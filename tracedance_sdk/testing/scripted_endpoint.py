@@ -81,7 +81,7 @@ def scripted_models(*scenes: Scene) -> Iterator[Endpoint]:
     """
     cast = [scene for given in scenes for scene in given.cast]
     requests: list[dict[str, Any]] = []
-    replies: dict[str, int] = {}
+    replies: dict[str, tuple[Scene, int]] = {}
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -95,8 +95,9 @@ def scripted_models(*scenes: Scene) -> Iterator[Endpoint]:
                 self.close_connection = True
 
         def _answer(self, api: str, body: dict[str, Any]) -> None:
-            scene = _scene_of(cast, body, api)
-            turn = _turns_in(body, api, replies)
+            before = replies.get(_goes_on_from(body))
+            scene = _scene_of(cast, body, api) if before is None else before[0]
+            turn = _turns_in(body, api) + (0 if before is None else before[1])
             step = scene.steps[turn] if scene is not None and turn < len(scene.steps) else None
             if scene is None or step is None or step.status:
                 status = 400 if step is None or not step.status else step.status
@@ -104,7 +105,8 @@ def scripted_models(*scenes: Scene) -> Iterator[Endpoint]:
                 return
             _wait(step)
             said = said_in(scene, turn)
-            replies[f"resp_{said.key}"] = turn + 1
+            for api_key in ("resp", "msg"):
+                replies[f"{api_key}_{said.key}"] = (scene, turn + 1)
             if body.get("stream"):
                 kind = "text/event-stream"
                 self._send(b"".join(EVENTS[api](said, REPLIES[api](said), body)), kind=kind)
@@ -159,11 +161,18 @@ def _scene_of(cast: Iterable[Scene], body: dict[str, Any], api: str) -> Scene | 
     return None
 
 
-def _turns_in(body: dict[str, Any], api: str, replies: dict[str, int]) -> int:
+def _goes_on_from(body: dict[str, Any]) -> str:
+    """Return the id of the reply whose conversation a request goes on with; empty for none."""
+    thread = body.get("thread")
+    if isinstance(thread, dict):
+        return str(thread.get("previous_message_id", ""))
+    return str(body.get("previous_response_id") or "")
+
+
+def _turns_in(body: dict[str, Any], api: str) -> int:
     """Return how often the model has spoken in what it is sent."""
     listed = body.get("input" if api == RESPONSES else "messages")
-    before = replies.get(str(body.get("previous_response_id")), 0)
-    turns, is_speaking = before, False
+    turns, is_speaking = 0, False
     for message in _items(listed):
         kind = message.get("type") if isinstance(message, dict) else None
         speaks = _role(message) == "assistant" or kind in ("function_call", "reasoning")
