@@ -270,6 +270,21 @@ def test_files_that_were_there_come_back_where_one_cannot_be_put(tmp_path: Path)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"old": "as it was"}
 
 
+def test_files_that_were_there_come_back_where_putting_them_is_stopped(tmp_path: Path) -> None:
+    from tracedance_sdk.behaviors.benchmarks.file import _put_all
+
+    class Stopped(dict[Path, Path]):
+        def items(self) -> Any:
+            yield from super().items()
+            raise KeyboardInterrupt
+
+    (tmp_path / "old").write_text("as it was")
+    (tmp_path / "draft").write_text("draft")
+    with pytest.raises(KeyboardInterrupt):
+        _put_all(Stopped({tmp_path / "old": tmp_path / "draft"}))
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"old": "as it was"}
+
+
 def test_a_benchmark_that_is_built_again_replaces_the_older_one(
     store: TraceStore, tmp_path: Path
 ) -> None:
@@ -427,8 +442,11 @@ def test_a_model_that_does_not_answer_is_said(store: TraceStore, tmp_path: Path)
     with scripted_models(lambda *_: Answer(refused, status=401)) as server:
         model = chat_model(server.name("openai"), retries=0)
         confirmer = Confirmer(Asker(model), model_name=model.name)
-        with pytest.raises(BenchmarkRejected, match=r"6 replies without an answer \(the first: "):
+        with pytest.raises(
+            BenchmarkRejected, match=r"6 replies without an answer \(the first: "
+        ) as e:
             built(store, tmp_path / "b.jsonl", confirmer=confirmer)
+    assert e.value.nearest == "the same command asks anew about what was not answered"
 
 
 # A sample of what was not found.
@@ -437,8 +455,12 @@ def test_a_model_that_does_not_answer_is_said(store: TraceStore, tmp_path: Path)
 def test_an_audit_draws_places_where_nothing_was_found(store: TraceStore, tmp_path: Path) -> None:
     built(store, tmp_path / "f.jsonl", audit=8)
     header, *drawn = lines(audit_path(tmp_path / "f.jsonl"))
-    assert header["format"] == "tracedance.audit"
+    assert list(header)[:3] == ["format", "version", "behavior"]
     assert header["behavior"] == "F01"
+    assert header["benchmark"] == read_benchmark(tmp_path / "f.jsonl").about["id"]
+    for path in tmp_path.glob("*.jsonl"):
+        assert path.read_bytes().startswith(b'{"format":"tracedance.'), path.name
+        assert list(lines(path)[0])[1] == "version", path.name
     assert header["strata"]["elsewhere"] == {"size": 12, "drawn": 8}
     assert header["strata"]["candidate"] == {"size": 0, "drawn": 0}
     assert len(drawn) == len({(one["trace_id"], one["turn"]) for one in drawn}) == 8

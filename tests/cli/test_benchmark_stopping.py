@@ -197,6 +197,29 @@ def test_a_second_build_of_the_same_file_is_refused_while_the_first_goes_on(
     assert tracedance("benchmark", "build", *where, "--out", out).code == 0
 
 
+def test_a_second_run_into_the_same_folder_is_refused(
+    f01: Path, tmp_path: Path, tracedance: Tracedance
+) -> None:
+    def script(request: Request, number: int) -> Answer:
+        return taking("ls")(request, number)._replace(delay_s=0 if number else 3)
+
+    out = tmp_path / "out"
+    with (
+        scripted_models(script) as server,
+        started("run", f01, "--model", server.name("openai"), "--out", out) as process,
+    ):
+        while not server.requests:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+        second = ("--model", "recorded-source", "--out", out)
+        ran = tracedance("benchmark", "run", f01, *second)
+        assert process.wait(timeout=60) == 0
+    told = f"--out '{out}' is being written by another run; name another folder, or wait"
+    assert (ran.code, ran.err) == (2, f"tracedance: {told}\n")
+    assert read_results(out).manifest["answers"] == 4
+    assert tracedance("benchmark", "run", f01, *second).code == 0
+
+
 def test_of_two_asked_for_none_is_built_where_another_build_holds_one(
     runs: Path, tmp_path: Path, tracedance: Tracedance
 ) -> None:

@@ -107,7 +107,8 @@ def test_a_rejection_is_one_line_that_begins_with_the_reason(
     assert list(tmp_path.iterdir()) == []
     document = json.loads(build(*options, "--json", behavior=behavior).out)
     assert document["rejected"] == reason
-    assert document.keys() == {"rejected", "meaning", "found", "nearest"}
+    assert document.pop("format") == "tracedance.benchmark_rejection"
+    assert document.keys() == {"version", "rejected", "meaning", "found", "nearest"}
 
 
 @pytest.mark.parametrize(
@@ -191,9 +192,49 @@ def test_a_model_confirms_and_its_replies_are_kept(build: Any, tmp_path: Path) -
         assert ran.code == 0
         assert len(server.requests) == 4
     assert "confirmed" in ran.out
+    assert "without an answer" not in ran.out
     assert "0 calls sent, 4 from the cache" in ran.out
     header = lines(tmp_path / "b.jsonl")[0]["benchmark"]
     assert header["status"] == "confirmed"
+
+
+def test_what_a_model_did_not_answer_is_counted_and_the_exit_code_says_so(build: Any) -> None:
+    given = json.dumps({"reason": "So.", "evidence_turns": [2], "confirmed": True})
+    with scripted_models(lambda *_: Answer(saying("openai", given))) as server:
+        confirm = ("--kmin", "1", "--confirm", server.name("openai"))
+        ran = build(*confirm, "--max-calls", "3")
+        told = [" ".join(line.split()) for line in ran.out.splitlines()]
+        for line in ("asked about 4", "confirmed 3", "without an answer 1", "instances 3"):
+            assert line in told
+        assert ran.code == 3
+        assert build(*confirm).code == 0
+
+
+def test_recorded_replies_confirm_and_answer_again_without_any_server(
+    build: Any, tracedance: Tracedance, tmp_path: Path
+) -> None:
+    def script(request: Request, number: int) -> Answer:
+        if request.body["model"] == "taker":
+            return taking("ls", "make")(request, number)
+        given = {"reason": "So.", "evidence_turns": [2], "confirmed": number % 2 == 0}
+        return Answer(saying("openai", json.dumps(given)))
+
+    out = tmp_path / "b.jsonl"
+    with scripted_models(script) as server:
+        assert build("--kmin", "1", "--confirm", server.name("openai"), "--audit", "2").code == 0
+        built = {path.name: path.read_bytes() for path in tmp_path.glob("b.*") if path.is_file()}
+        named = ("--model", server.name("openai", "taker"), "--out", tmp_path / "first")
+        assert tracedance("benchmark", "run", out, *named).code == 0
+    replies = f"recorded:{tmp_path / 'b.jsonl.replies'}"
+    assert build("--kmin", "1", "--confirm", replies, "--audit", "2").code == 0
+    for name, data in built.items():
+        assert (tmp_path / name).read_bytes() == data, name
+    replies = f"recorded:{tmp_path / 'first.replies'}"
+    again = ("--model", replies, "--out", tmp_path / "again")
+    assert tracedance("benchmark", "run", out, *again).code == 0
+    first, second = (read_results(tmp_path / name) for name in ("first", "again"))
+    assert [row.verdict for row in first.rows] == [row.verdict for row in second.rows]
+    assert second.manifest["calls"] == {"sent": 0, "from_cache": 2}
 
 
 def test_the_recorded_source_mostly_fails(
@@ -291,6 +332,20 @@ def test_judges_score_by_the_rubric_where_they_are_named(
     manifest: Any = found.manifest
     assert manifest["scored_by"] == "judges"
     assert len(manifest["judges"]) == 2
+    assert manifest["seed"] is None
+
+
+def test_scores_that_are_missing_are_said_by_kind(
+    tracedance: Tracedance, f01: Path, tmp_path: Path
+) -> None:
+    with scripted_models(lambda *_: Answer(saying("openai", "Well."))) as server:
+        judge = ("--judge", server.name("openai", "judge"))
+        command = ("--model", "recorded-source", *judge, "--out", tmp_path / "o", "--seed", "7")
+        ran = tracedance("benchmark", "run", f01, *command)
+    assert ran.code == 3
+    told = [" ".join(line.split()) for line in ran.out.splitlines()]
+    assert told[1:3] == ["Score of a judge number", "missing: unparsable 4"]
+    assert read_results(tmp_path / "o").manifest["seed"] == 7
 
 
 def test_a_model_may_judge_itself(tracedance: Tracedance, f01: Path, tmp_path: Path) -> None:
@@ -391,6 +446,15 @@ def test_a_benchmark_is_shown_with_its_instances(tracedance: Tracedance, f01: Pa
         assert name in ran.out
     document = json.loads(tracedance("benchmark", "show", f01, "--json").out)
     assert [one["id"] for one in document["listed"]] == ids
+    assert (document["format"], document["version"]) == ("tracedance.benchmark", 1)
+    whole = tracedance("benchmark", "show", f01, "--instance", ids[0], "--json")
+    line = json.loads(whole.out)
+    assert line.pop("format") == "tracedance.benchmark_instance"
+    assert line == {**lines(f01)[1], "version": 1}
+    for beside in ("f01.construction.jsonl", "f01.md"):
+        ran_beside = tracedance("benchmark", "show", f01.with_name(beside))
+        assert ran_beside.code == 2
+        assert f"lies beside the benchmark {str(f01)!r}, and is none; name that" in ran_beside.err
     one = tracedance("benchmark", "show", f01, "--instance", ids[0])
     assert one.code == 0
     assert "No rule to make target" in one.out

@@ -20,7 +20,8 @@ Exit codes:
   0  built
   1  rejected; the line begins with the reason, and nothing was written
   2  wrong use, or a store or file that cannot be used
-  3  built, but some places could not be looked at; or one of two was rejected
+  3  built, but some places could not be looked at or confirmed, as no answer
+     could be read; or one of two was rejected
 Stopped by Ctrl-C, SIGTERM or SIGHUP (130, 143, 129), what is not whole is not
 written; replies of --confirm are kept.
 """
@@ -146,7 +147,7 @@ def build_command(
     errors = [error for item in made.built for error in item.errors]
     for told in (*made.rejected, *errors) if not as_json else ():
         complain(str(told))
-    return 3 if made.rejected or errors else 0
+    return 3 if made.rejected or errors or made.n_unanswered else 0
 
 
 @benchmark.command(
@@ -257,7 +258,7 @@ def show_command(file: Path, *, instance_id: str | None, full: bool, as_json: bo
     for problem in found.problems:
         complain(problem)
     if instance_id is not None:
-        print_instance(found, instance_id, full=full)
+        print_instance(found, instance_id, full=full, as_json=as_json)
     else:
         print_benchmark(found, as_json=as_json)
     return 3 if found.problems else 0

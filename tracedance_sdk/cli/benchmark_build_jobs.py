@@ -112,6 +112,12 @@ class BuildOutcome(NamedTuple):
     rejected: tuple[BenchmarkRejected, ...] = ()
     spent: dict[str, Any] | None = None
 
+    @property
+    def n_unanswered(self) -> int:
+        """How often a model that is to confirm gave no answer that could be read."""
+        said = (item.about["confirmation"] or {} for item in self.built)
+        return sum(one.get("unreadable", 0) for one in said)
+
 
 def run_build(plan: BuildPlan, *, on_built: Callable[[Built], None]) -> BuildOutcome:
     """Build what is asked for.

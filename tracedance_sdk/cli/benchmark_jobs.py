@@ -28,6 +28,7 @@ from tracedance_sdk.behaviors import (
 from tracedance_sdk.cli.left_out import told_left_out
 from tracedance_sdk.cli.model_options import ModelOptions, OpenedModel, opened_models
 from tracedance_sdk.cli.model_spending import asking_progress, spent, versions
+from tracedance_sdk.cli.replay_keeping import check_place, held
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.grading import ResultRow, ResultSetWriter, check_writable
 from tracedance_sdk.judging import (
@@ -156,6 +157,16 @@ def run_benchmarks(plan: RunPlan) -> RunOutcome:
             be sent; nothing was sent then.
     """
     job = _job(plan)
+    check_place(plan.out, "--out")
+    with held(plan.out, by="run"):
+        manifest, rates = _run(job)
+    is_short = any(rate.left_out for rate in rates) or manifest["unreadable"]
+    problems = tuple(problem for item in job.benchmarks for problem in item.problems)
+    return RunOutcome(plan, tuple(rates), manifest, 3 if is_short else 0, problems)
+
+
+def _run(job: _Job) -> tuple[dict[str, Any], list[BenchmarkRate]]:
+    """Take the turns, score them and write the result set; return its manifest and the rates."""
     so_far = _SoFar([], [])
     try:
         _take(job, so_far)
@@ -166,10 +177,7 @@ def run_benchmarks(plan: RunPlan) -> RunOutcome:
         if so_far.taken or so_far.findings:
             _write(job, so_far)
         raise
-    manifest, rates = _write(job, so_far)
-    is_short = any(rate.left_out for rate in rates) or manifest["unreadable"]
-    problems = tuple(problem for item in job.benchmarks for problem in item.problems)
-    return RunOutcome(plan, tuple(rates), manifest, 3 if is_short else 0, problems)
+    return _write(job, so_far)
 
 
 def _job(plan: RunPlan) -> _Job:
@@ -252,7 +260,7 @@ def _write(job: _Job, so_far: _SoFar) -> tuple[dict[str, Any], list[BenchmarkRat
     own = _deciding(scored, prefix=_RUBRIC if job.judges else RULE_GRADER)
     rates = benchmark_rates(own)
     rows = _turn_rows(job, so_far)
-    manifest = _manifest(job, responses) | told
+    manifest = told | _manifest(job, responses)
     manifest |= {
         "missing_replies": _missing(rows),
         "undecided": sum(row.verdict is None and row.missing_reason is not None for row in own),

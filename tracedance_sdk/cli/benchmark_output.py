@@ -13,6 +13,7 @@ from tracedance_sdk.cli.left_out import print_left_out
 from tracedance_sdk.cli.model_spending import told_spent
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.report import document_text, in_one_line, print_trace, report_console
+from tracedance_sdk.trace import encode
 
 if TYPE_CHECKING:
     from tracedance_sdk.behaviors import Benchmark, BenchmarkRate, Built
@@ -53,6 +54,8 @@ def print_build(outcome: BuildOutcome, *, as_json: bool) -> None:
 def rejection_document(error: BenchmarkRejected) -> dict[str, Any]:
     """Return a rejection as JSON."""
     return {
+        "format": "tracedance.benchmark_rejection",
+        "version": 1,
         "rejected": error.reason,
         "meaning": REASONS[error.reason],
         "found": error.found,
@@ -91,6 +94,8 @@ def _print_funnel(about: dict[str, Any], console: ReportConsole) -> None:
     if about["confirmation"] is not None:
         rows.append(("  asked about", f"{about['confirmation']['asked']:,}"))
         rows.append(("  confirmed", f"{about['confirmation']['confirmed']:,}"))
+        if n_unread := about["confirmation"].get("unreadable", 0):
+            rows.append(("  without an answer", f"{n_unread:,}"))
     rows.append(("instances", f"{about['instances']:,}"))
     print_columns(console, ("Step", "number"), rows, numbers=(1,))
 
@@ -116,9 +121,13 @@ def print_run(outcome: RunOutcome, *, as_json: bool) -> None:
         )
     )
     print_left_out(console, manifest)
-    if manifest["missing_replies"]:
-        rows = [(f"missing: {kind}", f"{n:,}") for kind, n in manifest["missing_replies"].items()]
-        print_columns(console, ("Reply", "number"), rows, numbers=(1,))
+    for title, kinds in (
+        ("Reply", manifest["missing_replies"]),
+        ("Score of a judge", manifest.get("missing", {})),
+    ):
+        rows = [(f"missing: {kind}", f"{n:,}") for kind, n in kinds.items()]
+        if rows:
+            print_columns(console, (title, "number"), rows, numbers=(1,))
     titles = ("Passed", "", "of", "rate", "95 % interval", "left out")
     print_columns(
         console, titles, [_cells(rate) for rate in _told(outcome.rates)], numbers=(1, 2, 3, 5)
@@ -160,7 +169,8 @@ def print_benchmark(found: Benchmark, *, as_json: bool) -> None:
     """Print what a benchmark says of itself, and a line for each instance."""
     rows = [_instance(item) for item in found.instances]
     if as_json:
-        click.echo(document_text({**found.about, "listed": rows}))
+        own = {"format": "tracedance.benchmark"}
+        click.echo(document_text({**own, **found.about, "listed": rows}))
         return
     console = report_console()
     console.say(in_one_line(_headline(found.about)))
@@ -178,8 +188,10 @@ def print_benchmark(found: Benchmark, *, as_json: bool) -> None:
         console.say(f"... {len(rows) - _MOST_INSTANCES:,} more")
 
 
-def print_instance(found: Benchmark, instance_id: str, *, full: bool) -> None:
-    """Print the context of an instance.
+def print_instance(
+    found: Benchmark, instance_id: str, *, full: bool, as_json: bool = False
+) -> None:
+    """Print the context of an instance, or all that its line of the file says.
 
     Raises:
         InvalidOption: No such instance, or several.
@@ -189,7 +201,13 @@ def print_instance(found: Benchmark, instance_id: str, *, full: bool) -> None:
     if len(exact or meant) != 1:
         what = f"{len(meant)} instances begin with" if meant else "there is no instance"
         raise InvalidOption(f"{what} {instance_id!r} in {str(found.path)!r}")
-    print_trace((exact or meant)[0].trace, report_console(), full=full)
+    (one,) = exact or meant
+    if as_json:
+        own = {"format": "tracedance.benchmark_instance", "version": 1}
+        fields = one.model_dump(mode="json", exclude={"trace"})
+        click.echo(document_text({**own, **fields, "trace": encode(one.trace)}))
+        return
+    print_trace(one.trace, report_console(), full=full)
 
 
 def _instance(item: Any) -> dict[str, Any]:

@@ -208,11 +208,15 @@ def check_place(folder: Path, option: str) -> None:
 
 
 @contextlib.contextmanager
-def held(folder: Path) -> Iterator[None]:
+def held(folder: Path, *, by: str = "replay") -> Iterator[None]:
     """Hold a folder, so that no other run writes into it meanwhile.
 
     The lock is on the folder itself, and the system lets go of it however the process ends. Windows
     and some file systems have none.
+
+    Args:
+        folder: That is there.
+        by: The verb that holds it, for the message.
 
     Raises:
         InvalidOption: Another run holds it.
@@ -226,7 +230,7 @@ def held(folder: Path) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise InvalidOption(
-                f"--out {str(folder)!r} is being written by another replay; name another folder, "
+                f"--out {str(folder)!r} is being written by another {by}; name another folder, "
                 "or wait"
             ) from None
         except OSError:

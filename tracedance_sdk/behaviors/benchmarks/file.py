@@ -36,6 +36,9 @@ FORMAT: Final = "tracedance.construction"
 VERSION: Final = 1
 BENCHMARK_VERSION: Final = 1
 
+_BESIDE: Final = (".construction.jsonl", ".audit.jsonl", ".md")
+"""Ends of the names of files that lie beside a benchmark."""
+
 
 class _AboutBehavior(BaseModel):
     """What must be said of a behaviour for it to be scored and counted."""
@@ -165,6 +168,9 @@ def write_benchmark(
     made = _lines([header, *(_document(item) for item in construction)])
     told = {**about, "construction_sha256": hashlib.sha256(made).hexdigest()}
     drafts: dict[Path, Path] = {}
+    if audit is not None:
+        first, *rest = audit
+        audit = [{**first, "benchmark": about["id"]}, *rest]
     for target in (path, construction_path(path), datasheet_path(path), audit_path(path)):
         if target.is_dir():
             raise UnreadableFile(f"{str(target)!r} cannot be written: it is a folder")
@@ -198,7 +204,7 @@ def _put_all(drafts: Mapping[Path, Path]) -> None:
                 shutil.copyfile(target, older)
             done.append((target, older))
             draft.replace(target)
-    except OSError:
+    except BaseException:
         for target, older in reversed(done):
             if older is not None:
                 older.replace(target)
@@ -220,6 +226,7 @@ def read_benchmark(path: str | os.PathLike[str]) -> Benchmark:
         InvalidTrace: A line of the construction is none.
     """
     where = Path(path)
+    _check_is_none_beside(where)
     items = list(read_instances(where))
     about = _about(where)
     version = about.get("version")
@@ -240,6 +247,16 @@ def read_benchmark(path: str | os.PathLike[str]) -> Benchmark:
         _construction(beside, about) if beside.exists() else {},
         tuple(str(item) for item in items if not isinstance(item, Instance)),
     )
+
+
+def _check_is_none_beside(path: Path) -> None:
+    """Refuse a file that lies beside a benchmark, and name that."""
+    for end in _BESIDE:
+        main = path.with_name(f"{path.name.removesuffix(end)}.jsonl")
+        if path.name.endswith(end) and main.is_file() and path.is_file():
+            raise UnknownFormat(
+                f"{str(path)!r} lies beside the benchmark {str(main)!r}, and is none; name that"
+            )
 
 
 def _about(path: Path) -> dict[str, Any]:

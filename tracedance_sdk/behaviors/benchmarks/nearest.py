@@ -63,6 +63,10 @@ def too_few(
 def _nearest(work: Work, number: int, protection: Protection, *, is_asked: bool) -> str:
     """Return which other options give a benchmark of the same request; empty for none."""
     sure = [f"--kmin {number}"] if number else []
+    n_unread = sum(item.missing is not None for item in work.tally.confirmations)
+    if n_unread >= work.query.kmin - number:
+        anew = "the same command asks anew about what was not answered"
+        return f"would work: {sure[0]}; {anew}" if sure else anew
     more = list(_relaxed(work, number, protection))
     if not is_asked:
         sure, more = sure + more, []
@@ -76,6 +80,7 @@ def _relaxed(work: Work, number: int, protection: Protection) -> Iterator[str]:
     """Yield options with which enough places can be cut, each tried out."""
     query, _, how, gathered, tally = work
     lacking = query.kmin - number
+    n_cut = tally.tried - tally.refused.total()
     if tally.refused[CHECKS[8]]:
         free = how._replace(most_tokens=sys.maxsize)
         sizes = (item.context.tokens for item in cuts(_again(work, how=free), protection))
@@ -88,14 +93,16 @@ def _relaxed(work: Work, number: int, protection: Protection) -> Iterator[str]:
         for limit in _WEAKER[how.tools]:
             weaker = how._replace(tools=limit)
             store = TraceStore.open(str(work.store.path), tools=limit)
-            if _number(_again(work, how=weaker, store=store), protection) >= query.kmin:
+            n_now = _number(_again(work, how=weaker, store=store), protection)
+            if n_now - n_cut >= lacking:
                 yield f"--tools {limit}"
                 break
     if _n_dropped(gathered):
         for told, caps in _wider(how.caps):
             freer = how._replace(caps=caps)
             places = gather(query, work.store, caps=caps, processes=how.processes)
-            if _number(_again(work, how=freer, gathered=places), protection) >= query.kmin:
+            n_now = _number(_again(work, how=freer, gathered=places), protection)
+            if n_now - n_cut >= lacking:
                 yield told
 
 
