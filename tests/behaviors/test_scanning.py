@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -27,6 +28,8 @@ from tracedance_sdk.behaviors import (
 )
 from tracedance_sdk.behaviors.scanning.kept_outcomes import KeptOutcomes
 from tracedance_sdk.behaviors.scanning.partition import partition_outcome
+from tracedance_sdk.cli import run as tracedance
+from tracedance_sdk.cli.scan_jobs import held_for_scan
 from tracedance_sdk.errors import InvalidOption, InvalidQuery, InvalidTrace, UnknownFormat
 from tracedance_sdk.store import TraceStore
 from tracedance_sdk.trace import Trace
@@ -286,3 +289,72 @@ def test_a_behaviour_without_a_second_stage_takes_what_its_sql_names(tmp_path: P
     store = store_of(tmp_path / "s", [fine(1), retrying(2)])
     scan = scan_store(store, [Wanted(parse_behavior(document), {})])
     assert [(one.trace_id, one.turn) for one in scan.kept("X01")] == [("f0001", 1)]
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are read from /proc")
+def test_processes_of_a_scan_that_was_killed_end_too(tmp_path: Path) -> None:
+    store_of(tmp_path / "s", *[[retrying(k * 20 + n) for n in range(20)] for k in range(6)])
+    command = [str(Path(sys.executable).with_name("tracedance")), "scan", str(tmp_path / "s")]
+    command += ["--jobs", "2", "--json", "--out", str(tmp_path / "out")]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
+    ends = time.monotonic() + 60
+    while time.monotonic() < ends and process.poll() is None:
+        if list(tmp_path.glob("out/partitions/*.json")):
+            break
+        time.sleep(0.005)
+    assert len(in_session(process.pid)) >= 3, "it is killed with its processes at work"
+    process.kill()
+    process.wait()
+    ends = time.monotonic() + 30
+    while time.monotonic() < ends and in_session(process.pid):
+        time.sleep(0.1)
+    left = in_session(process.pid)
+    for number in left:
+        os.kill(number, signal.SIGKILL)
+    assert left == []
+
+
+def in_session(leader: int) -> list[int]:
+    """Return the processes of a session, without those that ended."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            told = path.read_text().rpartition(")")[2].split()
+            if int(told[3]) == leader and told[0] != "Z":
+                found.append(int(path.parent.name))
+    return found
+
+
+def test_a_folder_that_a_scan_writes_into_is_refused_to_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_of(tmp_path / "s", [retrying(1)])
+    out = tmp_path / "out"
+    command = ["scan", str(tmp_path / "s"), "--behavior", "F01", "--out", str(out)]
+    with held_for_scan(out):
+        assert tracedance(command) == 2
+        assert list(out.iterdir()) == []
+    error = capsys.readouterr().err
+    assert "is being written by another scan; name another folder, or wait" in error
+    assert error.count("\n") == 1
+    assert tracedance(command) == 0
+    assert tracedance(command) == 0
+
+
+def test_a_folder_that_was_made_for_nothing_is_taken_away(tmp_path: Path) -> None:
+    store_of(tmp_path / "s", [retrying(1)])
+    out = tmp_path / "new" / "out"
+    assert tracedance(["scan", str(tmp_path / "s"), "--out", str(out), "--where", "no = 1"]) == 2
+    assert not out.exists()
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_of(tmp_path / "s", [retrying(1)])
+    (tmp_path / "file").write_text("mine")
+    command = ["scan", str(tmp_path / "s"), "--behavior", "F01", "--out"]
+    for out in (tmp_path / "file", tmp_path / "file" / "out"):
+        assert tracedance([*command, str(out)]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+    assert (tmp_path / "file").read_text() == "mine"

@@ -31,6 +31,7 @@ from tracedance_sdk.grading import (
     load_spec,
     rows_of,
 )
+from tracedance_sdk.store import end_with_parent
 from tracedance_sdk.trace import Trace
 
 _AHEAD: Final = 2
@@ -237,6 +238,7 @@ _worker_tools: list[GradingTools] = []
 
 
 def _open_in_worker(plan: GradingPlan) -> None:
+    end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process ends it
     _worker_tools.append(open_plan(plan))
 

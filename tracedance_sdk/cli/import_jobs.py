@@ -26,7 +26,14 @@ from tracedance_sdk.recording import (
     read_names,
     redaction_key,
 )
-from tracedance_sdk.store import ImportPlan, ImportReport, JSONRedactor, TraceStore, import_sources
+from tracedance_sdk.store import (
+    ImportPlan,
+    ImportReport,
+    JSONRedactor,
+    TraceStore,
+    end_with_parent,
+    import_sources,
+)
 
 _Store = TraceStore | Callable[[], TraceStore]
 
@@ -217,6 +224,7 @@ _worker: list[tuple[ImportPlan, _Store]] = []
 
 
 def _open_in_worker(options: ImportOptions) -> None:
+    end_with_parent()
     _worker.append(open_import(options))
 
 

@@ -75,7 +75,12 @@ def scan_command(
     --per-project and --per-user count in the rates and are marked as left out of benchmarks.
     """
     from tracedance_sdk.behaviors import THRESHOLD, Caps, scan_store
-    from tracedance_sdk.cli.scan_jobs import scan_progress, wanted_behaviors, write_scan
+    from tracedance_sdk.cli.scan_jobs import (
+        held_for_scan,
+        scan_progress,
+        wanted_behaviors,
+        write_scan,
+    )
     from tracedance_sdk.cli.scan_output import Examples, print_scan, scan_document
     from tracedance_sdk.store import TraceStore
 
@@ -91,7 +96,7 @@ def scan_command(
         similarity=None if keep_duplicates else THRESHOLD,
         seed=seed,
     )
-    with scan_progress() as on_partition:
+    with held_for_scan(out), scan_progress() as on_partition:
         found = scan_store(
             opened,
             wanted,
@@ -101,8 +106,8 @@ def scan_command(
             kept=None if out is None else out / "partitions",
             on_partition=on_partition,
         )
-    if out is not None:
-        write_scan(out, found, wanted, caps=caps, where=where)
+        if out is not None:
+            write_scan(out, found, wanted, caps=caps, where=where)
     if as_json:
         click.echo(scan_document(found, wanted, by=by))
     else:

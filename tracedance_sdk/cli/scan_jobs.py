@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,20 +89,45 @@ def scan_progress() -> Iterator[OnPartition | None]:
         yield on_partition
 
 
+@contextmanager
+def held_for_scan(out: Path | None) -> Iterator[None]:
+    """Make a folder and hold it, so that no other scan writes into it meanwhile.
+
+    A folder that was made for nothing is taken away again.
+
+    Raises:
+        InvalidOption: Another scan holds it.
+        UnreadableFile: The folder cannot be made.
+    """
+    if out is None:
+        yield
+        return
+    from tracedance_sdk.cli.replay_keeping import held
+
+    is_new = not out.exists()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UnreadableFile(f"{str(out)!r} cannot be made: {error.strerror}") from error
+    try:
+        with held(out, by="scan"):
+            yield
+    finally:
+        if is_new:
+            with suppress(OSError):  # which it is not where it holds something
+                out.rmdir()
+
+
 def write_scan(
     out: Path, found: StoreScan, wanted: Sequence[Wanted], *, caps: Caps, where: str | None
 ) -> None:
     """Write all occurrences, those that are left out marked, to ``occurrences.jsonl``.
 
     Raises:
-        UnreadableFile: The folder cannot be written to.
+        UnreadableFile: The folder, which is there, cannot be written to.
     """
     from tracedance_sdk.behaviors import write_occurrences
 
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UnreadableFile(f"{str(out)!r} cannot be made: {error.strerror}") from error
     occurrences = (item for items in found.occurrences.values() for item in items)
     write_occurrences(
         out / "occurrences.jsonl",

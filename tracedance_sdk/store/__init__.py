@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.store.queries import VIEWS, Selection
     from tracedance_sdk.store.removal import PruneSummary
     from tracedance_sdk.store.trace_store import ToolLimit, TraceStore
+    from tracedance_sdk.store.worker_life import end_with_parent
 
 __all__ = [
     "FAMILIES",
@@ -68,6 +69,7 @@ __all__ = [
     "TraceStore",
     "ambiguous",
     "cleaned_text",
+    "end_with_parent",
     "holds_store",
     "import_sources",
     "is_data_name",
@@ -98,5 +100,6 @@ __getattr__, __dir__ = lazy_face(
         "queries": ("VIEWS", "Selection"),
         "removal": ("PruneSummary",),
         "trace_store": ("ToolLimit", "TraceStore"),
+        "worker_life": ("end_with_parent",),
     },
 )

@@ -26,6 +26,7 @@ from tracedance_sdk.store.manifest import Manifest, Partition, StoredFile
 from tracedance_sdk.store.moving import read_traces
 from tracedance_sdk.store.partitions import keep_table, numbered, read_table
 from tracedance_sdk.store.queries import rows_of
+from tracedance_sdk.store.worker_life import end_with_parent
 
 LEAST_CHARACTERS: Final = 80
 """Shorter messages, such as "yes, please go on with it", are alike by chance."""
@@ -95,7 +96,8 @@ def _derived(jobs: Sequence[tuple[str, Partition, Marks]], processes: int) -> It
     if processes <= 1 or len(jobs) <= 1:
         return [_derive(*job) for job in jobs]
     try:
-        with ProcessPoolExecutor(min(processes, len(jobs)), get_context("spawn")) as pool:
+        number = min(processes, len(jobs))
+        with ProcessPoolExecutor(number, get_context("spawn"), end_with_parent) as pool:
             return list(pool.map(_derive, *zip(*jobs, strict=True)))
     except BrokenProcessPool as error:
         hint = "in a program of your own, index(processes=...) belongs under a main guard"

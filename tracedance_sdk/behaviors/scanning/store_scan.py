@@ -23,7 +23,7 @@ from tracedance_sdk.behaviors.scanning.partition import (
     partition_outcome,
 )
 from tracedance_sdk.errors import InvalidOption, StoreError
-from tracedance_sdk.store import PartitionKey, TraceStore
+from tracedance_sdk.store import PartitionKey, TraceStore, end_with_parent
 
 
 class Funnel(NamedTuple):
@@ -177,7 +177,8 @@ def _outcomes(
         for key in keys:
             yield key, job.run(key)
         return
-    pool = ProcessPoolExecutor(min(processes, len(keys)), get_context("spawn"))
+    number = min(processes, len(keys))
+    pool = ProcessPoolExecutor(number, get_context("spawn"), end_with_parent)
     try:
         futures = {pool.submit(job.run, key): key for key in keys}
         for future in as_completed(futures):
