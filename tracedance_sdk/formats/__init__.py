@@ -81,6 +81,12 @@ if TYPE_CHECKING:
     )
     from tracedance_sdk.formats.peeking import Outline, peek
     from tracedance_sdk.formats.places import Misfit, Place, expect, field, optional
+    from tracedance_sdk.formats.pydantic_ai_messages import (
+        PydanticAIReply,
+        read_pydantic_ai,
+        reply_from_pydantic_ai,
+        request_from_pydantic_ai,
+    )
     from tracedance_sdk.formats.readers import RecordCollector, SessionCollector, with_loss
     from tracedance_sdk.formats.repetition import Heard
     from tracedance_sdk.formats.tool_completion import complete_tools
@@ -102,19 +108,19 @@ if TYPE_CHECKING:
     from tracedance_sdk.formats.walking import TraceSource
 
 __all__ = [
-    "GROUP",
-    "MARK",
     "Attributed",
     "Classified",
     "Collected",
     "Collector",
     "Conversation",
     "Document",
+    "GROUP",
     "Heard",
     "ImportProblem",
     "InspectLog",
     "InspectSample",
     "KnownTool",
+    "MARK",
     "MappingCollector",
     "Message",
     "Misfit",
@@ -123,6 +129,7 @@ __all__ = [
     "Outline",
     "Piece",
     "Place",
+    "PydanticAIReply",
     "RecordCollector",
     "ResultMark",
     "SeenCall",
@@ -166,9 +173,12 @@ __all__ = [
     "read_mark",
     "read_message",
     "read_messages",
+    "read_pydantic_ai",
     "reasoning_part",
+    "reply_from_pydantic_ai",
     "request_from_anthropic",
     "request_from_chat",
+    "request_from_pydantic_ai",
     "request_from_responses",
     "responses_request",
     "save_trace",
@@ -253,6 +263,12 @@ __getattr__, __dir__ = lazy_face(
         ),
         "peeking": ("Outline", "peek"),
         "places": ("Misfit", "Place", "expect", "field", "optional"),
+        "pydantic_ai_messages": (
+            "PydanticAIReply",
+            "read_pydantic_ai",
+            "reply_from_pydantic_ai",
+            "request_from_pydantic_ai",
+        ),
         "readers": ("RecordCollector", "SessionCollector", "with_loss"),
         "repetition": ("Heard",),
         "tool_completion": ("complete_tools",),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.recording.integrating.model_calls import (
         ModelCall,
         ModelReply,
+        overhear,
         reply_of,
         start_model_call,
     )
@@ -33,6 +34,7 @@ __all__ = [
     "Pieces",
     "ToolOutcome",
     "ToolUse",
+    "overhear",
     "reply_of",
     "start_agent",
     "start_model_call",
@@ -45,7 +47,7 @@ __getattr__, __dir__ = lazy_face(
     {
         "agent_runs": ("start_agent",),
         "integration": ("Integration",),
-        "model_calls": ("ModelCall", "ModelReply", "reply_of", "start_model_call"),
+        "model_calls": ("ModelCall", "ModelReply", "overhear", "reply_of", "start_model_call"),
         "patches": ("Patches",),
         "streams": ("Pieces", "watched", "watched_async"),
         "tool_uses": ("ToolOutcome", "ToolUse"),

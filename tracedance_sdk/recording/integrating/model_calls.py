@@ -176,6 +176,23 @@ def start_model_call(read: Callable[[], ModelRequest]) -> ModelCall | None:
     return GUARD.attempt("model call", scope.run.faults, _start, scope, read)
 
 
+def overhear(read: Callable[[], ModelRequest]) -> None:
+    """Record what is new in a conversation that no model is asked about.
+
+    Such are the results that a framework writes down when it has its final answer.
+
+    Args:
+        read: Returns the conversation, or the last of it; called now, and guarded.
+    """
+    scope = find_scope() if open_runs else None
+    if scope is not None:
+        GUARD.attempt("conversation", scope.run.faults, _overhear, scope, read)
+
+
+def _overhear(scope: Scope, read: Callable[[], ModelRequest]) -> None:
+    talk_of(_home(scope)).hear(read())
+
+
 def _start(scope: Scope, read: Callable[[], ModelRequest]) -> ModelCall | None:
     run = _home(scope)
     request = read()

@@ -1,0 +1,58 @@
+"""Pydantic AI: agents, the requests to their models, and their tools.
+
+    from tracedance_integrations import pydantic_ai as td_pydantic_ai
+
+    td_pydantic_ai.install()
+
+Inside an open recorder, an agent's run is the recorder's run, and one that is started in a tool is a
+sub-agent's. Every class of models is recorded, and every kind of toolset. `install` changes the
+framework's classes and `uninstall` puts them back.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tracedance_sdk.recording.integrating import Integration, Patches
+
+
+def _hooks(patches: Patches) -> None:
+    from pydantic_ai import Agent
+    from pydantic_ai.agent import AbstractAgent
+    from pydantic_ai.models import Model
+    from pydantic_ai.toolsets import AbstractToolset
+    from tracedance_integrations.pydantic_ai import agents, model_calls, tools
+    from tracedance_integrations.pydantic_ai.families import wrap_family
+
+    wrap_family(
+        patches,
+        Model,
+        {"request": model_calls.request, "request_stream": model_calls.request_stream},
+    )
+    wrap_family(patches, AbstractToolset, {"call_tool": tools.call_tool})
+    patches.wrap(Agent, "iter", agents.iterate)
+    patches.wrap(AbstractAgent, "run_stream", agents.run_stream)
+
+
+_INTEGRATION: Final = Integration(
+    "pydantic-ai",
+    module="pydantic_ai",
+    package="pydantic-ai-slim",
+    oldest="1.20",
+    below="3",
+    hooks=_hooks,
+)
+
+
+def install() -> None:
+    """Record what agents, models and tools do inside open recorders.
+
+    Raises:
+        MissingDependency: The framework is not installed.
+    """
+    _INTEGRATION.install()
+
+
+def uninstall() -> None:
+    """Take the hooks out again."""
+    _INTEGRATION.uninstall()

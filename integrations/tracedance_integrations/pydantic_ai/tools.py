@@ -1,0 +1,80 @@
+"""Uses of tools, of whatever toolset."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from functools import partial
+from typing import Any, Final
+
+from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
+from tracedance_sdk.recording.integrating import ToolOutcome, ToolUse
+from tracedance_sdk.recording.replayed_errors import ReplayedError
+from tracedance_integrations.pydantic_ai import reading
+
+_WITHIN: Final[ContextVar[tuple[int, str | None] | None]] = ContextVar(
+    "tracedance_pydantic_ai_tool", default=None
+)
+"""Which call is being made here: toolsets hand calls on to the toolsets in them."""
+
+
+async def call_tool(wrapped: Any, _: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """Use a tool, on record, or answered from elsewhere."""
+    body = partial(wrapped, *args, **kwargs)
+    asked = GUARD.attempt("tool", PROCESS_FAULTS, partial(_asked, *args, **kwargs))
+    if asked is None or asked[0] == _WITHIN.get():
+        return await body()
+    here, use = asked
+    token = _WITHIN.set(here)
+    try:
+        return await use.run_async(body)
+    except ReplayedError as error:
+        told = _told_again(error)
+        if told is None:
+            raise
+        raise told from error
+    finally:
+        _WITHIN.reset(token)
+
+
+def _asked(
+    name: str, tool_args: Any, ctx: Any, tool: Any
+) -> tuple[tuple[int, str | None], ToolUse] | None:
+    """Return which call this is, and its use; None for the output of an agent."""
+    if tool.tool_def.kind == "output":
+        return None
+    call_id = ctx.tool_call_id
+    part = _part(ctx.messages, call_id)
+    if part is not None:
+        name = part.tool_name
+        tool_args = part.args_as_dict()
+    use = ToolUse(name, tool_args, call_id, outcome=_outcome)
+    return (id(ctx.messages), call_id), use
+
+
+def _part(messages: Any, call_id: str | None) -> Any:
+    """Return the part of a response that asked for a call, with the model's own arguments."""
+    for message in reversed(messages):
+        if message.kind != "response":
+            continue
+        for part in message.parts:
+            if part.part_kind == "tool-call" and part.tool_call_id == call_id:
+                return part
+    return None
+
+
+def _outcome(value: Any) -> ToolOutcome:
+    from pydantic_ai.messages import ToolReturn
+
+    return ToolOutcome(value.return_value if isinstance(value, ToolReturn) else value)
+
+
+def _told_again(error: ReplayedError) -> Exception | None:
+    """Return a recorded failure that the framework tells the model, as it raises it itself."""
+    from pydantic_ai import exceptions
+
+    for name in ("ModelRetry", "ToolFailed"):
+        kind = getattr(exceptions, name, None)
+        if kind is not None and isinstance(error, kind):
+            made: Exception = kind(str(error))
+            return made
+    return None

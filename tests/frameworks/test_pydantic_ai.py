@@ -1,0 +1,193 @@
+"""Pydantic AI's agents, recorded by its integration."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tracedance_sdk.testing import Check, Driver, Endpoint, Scene, checks_for
+
+pytestmark = pytest.mark.needs("pydantic_ai")
+
+
+class _Chat(Driver):
+    """An agent on OpenAI's chat completions."""
+
+    framework = "pydantic-ai"
+    tool_errors_end_runs = True
+
+    def install(self) -> None:
+        from tracedance_integrations import pydantic_ai as td_pydantic_ai
+
+        td_pydantic_ai.install()
+
+    def uninstall(self) -> None:
+        from tracedance_integrations import pydantic_ai as td_pydantic_ai
+
+        td_pydantic_ai.uninstall()
+
+    def places(self) -> list[tuple[Any, str]]:
+        from pydantic_ai import Agent
+        from pydantic_ai.agent import AbstractAgent
+        from pydantic_ai.models import Model
+        from pydantic_ai.toolsets import AbstractToolset
+
+        found: list[tuple[Any, str]] = [(Agent, "iter"), (AbstractAgent, "run_stream")]
+        found += [(root, "__init_subclass__") for root in (Model, AbstractToolset)]
+        for model in _family(Model):
+            found += [(model, "request"), (model, "request_stream")]
+        return found + [(toolset, "call_tool") for toolset in _family(AbstractToolset)]
+
+    def model(self, client: Any) -> Any:
+        from pydantic_ai.models.openai import OpenAIChatModel
+        from pydantic_ai.providers.openai import OpenAIProvider
+
+        return OpenAIChatModel("scripted", provider=OpenAIProvider(openai_client=client))
+
+    def client(self, endpoint: Endpoint) -> Any:
+        from openai import AsyncOpenAI
+
+        return AsyncOpenAI(base_url=endpoint.openai_url, api_key="fake", max_retries=0)
+
+    def agent(self, scene: Scene, client: Any) -> Any:
+        from pydantic_ai import Agent
+
+        tools = [*scene.tools, *(self.asking(helper, client) for helper in scene.helpers)]
+        model = self.model(client)
+        return Agent(model, name=scene.agent, system_prompt=scene.system, tools=tools)
+
+    def asking(self, helper: Scene, client: Any) -> Any:
+        agent = self.agent(helper, client)
+
+        async def asked(question: str) -> str:
+            return str((await agent.run(question)).output)
+
+        asked.__name__ = f"ask_{helper.agent}"
+        return asked
+
+    def run(self, scene: Scene, endpoint: Endpoint) -> str:
+        with _own_loop() as loop:
+            client = self.client(endpoint)
+            try:
+                return str(self.agent(scene, client).run_sync(scene.user).output)
+            finally:
+                loop.run_until_complete(client.close())
+
+    async def run_async(self, scene: Scene, endpoint: Endpoint) -> str:
+        async with self.client(endpoint) as client:
+            return str((await self.agent(scene, client).run(scene.user)).output)
+
+    def run_streamed(self, scene: Scene, endpoint: Endpoint) -> str:
+        with _own_loop() as loop:
+            client = self.client(endpoint)
+            try:
+                agent = self.agent(scene, client)
+                found = agent.run_sync(scene.user, event_stream_handler=_look_on)
+                return str(found.output)
+            finally:
+                loop.run_until_complete(client.close())
+
+    async def run_streamed_async(self, scene: Scene, endpoint: Endpoint) -> str:
+        async with self.client(endpoint) as client:
+            agent = self.agent(scene, client)
+            found = await agent.run(scene.user, event_stream_handler=_look_on)
+            return str(found.output)
+
+    @contextlib.contextmanager
+    def others(self) -> Iterator[Callable[[], int]]:
+        from pydantic_ai import Agent
+        from pydantic_ai.models.instrumented import InstrumentationSettings
+
+        exporter, provider = _tracing()
+        Agent.instrument_all(InstrumentationSettings(tracer_provider=provider))
+        try:
+            yield lambda: len(exporter.get_finished_spans())
+        finally:
+            Agent.instrument_all(False)
+
+
+class _Responses(_Chat):
+    """The same on OpenAI's responses."""
+
+    framework = "pydantic-ai responses"
+
+    def model(self, client: Any) -> Any:
+        from pydantic_ai.models.openai import OpenAIResponsesModel
+        from pydantic_ai.providers.openai import OpenAIProvider
+
+        return OpenAIResponsesModel("scripted", provider=OpenAIProvider(openai_client=client))
+
+
+class _Anthropic(_Chat):
+    """The same on Anthropic's messages."""
+
+    framework = "pydantic-ai anthropic"
+
+    def model(self, client: Any) -> Any:
+        from pydantic_ai.models.anthropic import AnthropicModel
+        from pydantic_ai.providers.anthropic import AnthropicProvider
+
+        return AnthropicModel("scripted", provider=AnthropicProvider(anthropic_client=client))
+
+    def client(self, endpoint: Endpoint) -> Any:
+        from anthropic import AsyncAnthropic
+
+        return AsyncAnthropic(base_url=endpoint.url, api_key="fake", max_retries=0)
+
+
+async def _look_on(_: Any, events: Any) -> None:
+    """Read what is streamed: ``run_stream`` would end with the first text of the scene."""
+    async for _event in events:
+        pass
+
+
+@contextlib.contextmanager
+def _own_loop() -> Iterator[asyncio.AbstractEventLoop]:
+    """Have an event loop for the framework's synchronous methods, and close it."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        yield loop
+    finally:
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()
+        asyncio.set_event_loop(None)
+
+
+def _tracing() -> tuple[Any, Any]:
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    return exporter, provider
+
+
+def _family(root: Any) -> list[Any]:
+    found = list(root.__subclasses__())
+    return found + [member for child in found for member in _family(child)]
+
+
+_DRIVERS = (_Chat(), _Responses(), _Anthropic())
+
+
+@pytest.mark.parametrize(
+    ("driver", "check"),
+    [
+        pytest.param(
+            driver,
+            check,
+            id=f"{driver.framework}-{check}",
+            marks=pytest.mark.cell(driver.framework, check.capability, package="pydantic-ai-slim"),
+        )
+        for driver in _DRIVERS
+        for check in checks_for(driver)
+    ],
+)
+def test_the_framework_is_recorded_as_promised(driver: Driver, check: Check) -> None:
+    check(driver)
