@@ -234,7 +234,6 @@ def test_a_redactor_that_leaves_nothing_gives_no_readable_trace() -> None:
 @pytest.mark.parametrize(
     ("place", "fault"),
     [
-        ("span_collector._text_size", "span end: OSError"),
         ("span_collector.outer_scope", "span start: OSError"),
         ("collected_runs.foreign_span", "assembly: OSError"),
         ("collected_runs.assemble", "assembly: OSError"),
@@ -253,6 +252,24 @@ def test_a_fault_of_ours_never_reaches_the_program(
     assert fault in collector.summary().faults
     monkeypatch.undo()
     assert collector.traces == []
+
+
+@pytest.mark.usefixtures("forgiving")
+@pytest.mark.parametrize(
+    ("place", "fault"), [("_size", "size: OSError"), ("_holds_agent", "agent: OSError")]
+)
+def test_a_fault_in_looking_at_a_span_costs_no_trace(
+    place: str, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise OSError("no")
+
+    monkeypatch.setattr(f"tracedance_sdk.recording.span_collector.{place}", broken)
+    collector = SpanCollector()
+    with TracerProvider().get_tracer("web").start_as_current_span("GET /"):
+        run_of(collector.provider.get_tracer("mine"), "rain")
+    assert len(collector.traces) == 1
+    assert fault in collector.summary().faults
 
 
 @pytest.mark.usefixtures("forgiving")

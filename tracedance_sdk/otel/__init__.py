@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.otel.disassembly import trace_records
     from tracedance_sdk.otel.evaluations import evaluation_event
     from tracedance_sdk.otel.foreign import ForeignLog, ForeignSpan
-    from tracedance_sdk.otel.live import foreign_log, foreign_span, is_agent_span
+    from tracedance_sdk.otel.live import attribute_copy, foreign_log, foreign_span, is_agent_span
     from tracedance_sdk.otel.messages import json_text, message_json, tool_definitions
     from tracedance_sdk.otel.names import (
         CALL_START,
@@ -55,22 +55,23 @@ __all__ = [
     "EVALUATION",
     "EXECUTE_TOOL",
     "FINAL_STATE",
-    "ForeignLog",
-    "ForeignSpan",
     "INITIAL_STATE",
     "INVOKE_AGENT",
     "JSON_ATTRIBUTES",
     "OUTCOME",
     "PATCH",
     "RUN_START",
-    "Recovery",
     "SCHEMA_URL",
     "SCOPE",
     "SCOPE_ATTRIBUTES",
     "STATE_CHANGE",
     "TRACE_ID",
     "TURN",
+    "ForeignLog",
+    "ForeignSpan",
+    "Recovery",
     "assemble",
+    "attribute_copy",
     "call_attributes",
     "evaluation_event",
     "foreign_log",
@@ -99,7 +100,7 @@ __getattr__, __dir__ = lazy_face(
         "disassembly": ("trace_records",),
         "evaluations": ("evaluation_event",),
         "foreign": ("ForeignLog", "ForeignSpan"),
-        "live": ("foreign_log", "foreign_span", "is_agent_span"),
+        "live": ("attribute_copy", "foreign_log", "foreign_span", "is_agent_span"),
         "messages": ("json_text", "message_json", "tool_definitions"),
         "names": (
             "CALL_START",

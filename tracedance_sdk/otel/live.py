@@ -15,7 +15,6 @@ from tracedance_sdk.otel.foreign import ForeignLog, ForeignSpan, SpanEvent, fini
 from tracedance_sdk.trace import Json, type_stub
 
 _MOST_DEPTH: Final = 80
-_MOST_TRIES: Final = 8
 
 
 def foreign_span(span: ReadableSpan) -> ForeignSpan:
@@ -93,25 +92,21 @@ def _link(context: SpanContext) -> Link:
 
 
 def _attributes(attributes: Mapping[str, Any] | None) -> dict[str, Json]:
-    if not attributes:
-        return {}
-    return {_text(key): _plain(value) for key, value in _items(attributes)}
+    return {_text(key): _plain(value) for key, value in attribute_copy(attributes).items()}
+
+
+def attribute_copy(attributes: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the attributes of a span, which another thread may be changing, as a plain dict.
+
+    What the SDK holds is copied in one step; going through it takes a lock for each.
+    """
+    copy = getattr(attributes, "copy", None)
+    return attributes or {} if copy is None else copy()
 
 
 def _text(value: object) -> str:
     """Return plain text of what may be a member of an enumeration of texts."""
     return str.__str__(value) if isinstance(value, str) else str(value)
-
-
-def _items(attributes: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return the attributes of a span that another thread may be changing."""
-    for _ in range(_MOST_TRIES - 1):
-        try:
-            return list(attributes.items())
-        except (RuntimeError, KeyError):
-            # The dict grew, or the SDK's limit pushed one out, between two steps.
-            continue
-    return list(attributes.items())
 
 
 def _plain(value: object, depth: int = 0) -> Json:

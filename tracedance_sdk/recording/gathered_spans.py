@@ -86,7 +86,8 @@ class Gathering:
         after: The state when the last one ended.
         looking: How many looks at the state are being taken.
         around: The span around, of another provider in this process, if there is one.
-        has_agent: One of those that ended is an agent; only known where `around` is.
+        has_agent: One of them is an agent; only known where `around` is.
+        looked_at: How many of those that ended were looked at for it.
         roots_ended: When the last root ended.
     """
 
@@ -108,6 +109,7 @@ class Gathering:
         self.looking = 0
         self.around: Any = None
         self.has_agent = False
+        self.looked_at = 0
         self.roots_ended: float | None = None
 
     def spans(self) -> list[ReadableSpan]:
@@ -129,10 +131,12 @@ class Begun(NamedTuple):
     Attributes:
         gathering: Where it is kept; None when it is not.
         is_first: It is the first of its trace.
+        is_much: More is held than may be; see `GatheredSpans.due`.
     """
 
     gathering: Gathering | None
     is_first: bool = False
+    is_much: bool = False
 
 
 class SpanCounts(NamedTuple):
@@ -218,10 +222,12 @@ class GatheredSpans:
             if scope is not None:
                 found.scopes[context.span_id] = scope
             self._n_spans += 1
-        return Begun(found, is_first)
+            return Begun(found, is_first, self._is_full())
 
     def end(self, span: ReadableSpan, *, size: int, counts: bool = True) -> Gathering | None:
-        """Take a span that has just ended; return where it is kept, or None.
+        """Take a span that has just ended; return what is to be looked at, if anything is.
+
+        That is its gathering, once no root of it is open, or while more is held than may be.
 
         Args:
             span: It.
@@ -239,12 +245,12 @@ class GatheredSpans:
             self._taken += 1
             if found.size + size > self._limits.run_bytes:
                 found.lost[TOO_LARGE] += 1
-                return found
-            found.ended.append(span)
-            found.cut += span.dropped_attributes + span.dropped_events
-            found.size += size
-            self._n_bytes += size
-            return found
+            else:
+                found.ended.append(span)
+                found.cut += span.dropped_attributes + span.dropped_events
+                found.size += size
+                self._n_bytes += size
+            return None if found.roots and not self._is_full() else found
 
     def add_log(self, record: Any, *, trace_id: int, size: int) -> None:
         """Take a log record of an open trace; others are counted."""
@@ -298,8 +304,7 @@ class GatheredSpans:
         with self._lock:
             while self._gatherings:
                 oldest = next(iter(self._gatherings.values()))
-                is_full = self._n_spans > limits.spans or self._n_bytes > limits.bytes
-                if not is_full and now - oldest.began < limits.open_seconds:
+                if not self._is_full() and now - oldest.began < limits.open_seconds:
                     break
                 if not self._take(oldest):
                     break
@@ -324,6 +329,9 @@ class GatheredSpans:
         """Return, taken away, everything."""
         with self._lock:
             return [g for g in list(self._gatherings.values()) if self._take(g)]
+
+    def _is_full(self) -> bool:
+        return self._n_spans > self._limits.spans or self._n_bytes > self._limits.bytes
 
     def _is_held(self, gathering: Gathering) -> bool:
         return self._gatherings.get(gathering.trace_id) is gathering

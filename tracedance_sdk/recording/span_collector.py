@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanLimits, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
+from opentelemetry.trace import Span as ApiSpan
 from opentelemetry.trace import get_current_span
 
 from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.otel import attribute_copy
 from tracedance_sdk.recording.gathered_spans import (
     CollectorLimits,
     GatheredSpans,
@@ -257,26 +259,23 @@ class SpanCollector(SpanProcessor):
             return
         prepare_process()
         now = monotonic()
-        gathering, is_first = self._spans.begin(span, now=now, scope=outer_scope())
-        if gathering is None or not is_first:
-            return
-        parent = span.parent
-        if parent is not None and not parent.is_remote:
-            around = get_current_span(parent_context)
-            if around.get_span_context().span_id == parent.span_id and around.is_recording():
-                gathering.around = around
-        if self._reader is not None:
-            gathering.before = GUARD.attempt("state", self._faults, self._reader.read)
-        self._finish(self._spans.due(now=now))
+        gathering, is_first, is_much = self._spans.begin(span, now=now, scope=outer_scope())
+        if gathering is not None and is_first:
+            gathering.around = _span_around(span, parent_context)
+            if self._reader is not None:
+                gathering.before = GUARD.attempt("state", self._faults, self._reader.read)
+        if is_first or is_much:
+            self._finish(self._spans.due(now=now))
 
     def _end(self, span: ReadableSpan) -> None:
-        gathering = self._spans.end(span, size=_size(span), counts=CURRENT.get() is not QUIET)
+        size = GUARD.attempt("size", self._faults, _size, span) or 0
+        gathering = self._spans.end(span, size=size, counts=CURRENT.get() is not QUIET)
         if gathering is None:
             return
         if gathering.around is not None and not gathering.has_agent:
-            from tracedance_sdk.otel import is_agent_span
-
-            gathering.has_agent = is_agent_span(span)
+            gathering.has_agent = bool(
+                GUARD.attempt("agent", self._faults, _holds_agent, gathering)
+            )
         if self._reader is not None and self._spans.start_looking(gathering):
             state = GUARD.attempt("state", self._faults, self._reader.read)
             self._spans.stop_looking(gathering, state)
@@ -325,16 +324,35 @@ class SpanCollector(SpanProcessor):
             self._kept.add(trace, size=gathering.size // len(traces), faults=faults)
 
 
+def _span_around(span: Span, parent_context: Context | None) -> ApiSpan | None:
+    """Return the span around the first one of a trace, if it is being recorded in this process."""
+    parent = span.parent
+    if parent is None or parent.is_remote:
+        return None
+    around = get_current_span(parent_context)
+    is_parent = around.get_span_context().span_id == parent.span_id
+    return around if is_parent and around.is_recording() else None
+
+
+def _holds_agent(gathering: Gathering) -> bool:
+    """Whether one of the spans that have ended since the last look is an agent's."""
+    from tracedance_sdk.otel import is_agent_span
+
+    looked, gathering.looked_at = gathering.looked_at, len(gathering.ended)
+    return any(is_agent_span(span) for span in gathering.ended[looked:])
+
+
 def _size(span: ReadableSpan) -> int:
-    return _text_size(span.attributes or {}) + sum(
-        _text_size(event.attributes or {}) for event in span.events
-    )
+    events = span.events
+    size = _text_size(span.attributes)
+    return size + sum(_text_size(event.attributes) for event in events) if events else size
 
 
-def _text_size(attributes: Mapping[str, Any]) -> int:
+def _text_size(attributes: Mapping[str, Any] | None) -> int:
     """Return roughly how much memory attributes take, in bytes."""
     found = 64
-    for value in attributes.values():
+    # A copy is a plain dict, many times as fast to go through as what the SDK holds.
+    for value in attribute_copy(attributes).values():
         if isinstance(value, str):
             found += len(value)
         elif isinstance(value, (Mapping, tuple, list, bytes)):
