@@ -35,6 +35,14 @@ def leftovers() -> Iterator[None]:
     gc.collect()
 
 
+@pytest.fixture(autouse=True)
+def silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No framework, nor what it brings along, asks or tells anything outside."""
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    monkeypatch.setenv("LITELLM_TELEMETRY", "False")
+    monkeypatch.setenv("AGNO_TELEMETRY", "false")
+
+
 @pytest.fixture(scope="session")
 def relay() -> _Relay:
     provider = trace.get_tracer_provider()

@@ -40,7 +40,6 @@ def telemetry(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.delenv(name, raising=False)
     for name, value in chosen.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     return chosen
 
 
