@@ -16,12 +16,17 @@ PHOENIX_STAMP := $(PHOENIX)/.installed
 BESIDE := .venv-beside
 BESIDE_STAMP := $(BESIDE)/.installed
 
+# And so have agent frameworks, which pin each other's versions.
+FRAMEWORKS := tier1 spans-a spans-b
+FRAMEWORK_REPORTS := $(FRAMEWORKS:%=.reports/frameworks-%.json)
+
 # A real small model on this machine: 1.1 GB, fetched once.
 LOCAL_MODEL := .venv-local-model
 LOCAL_MODEL_STAMP := $(LOCAL_MODEL)/.installed
 LOCAL_MODEL_FILES := .cache/local-model
 
-.PHONY: venv servers backends demo test test-durability test-backends test-browser test-local-model lint bench bench-scale clean
+.PHONY: venv servers backends demo test test-durability test-backends test-browser test-local-model \
+	test-frameworks test-frameworks-newest test-frameworks-oldest integration-table lint bench bench-scale clean
 
 venv: $(STAMP)
 
@@ -59,6 +64,12 @@ $(LOCAL_MODEL_STAMP): pyproject.toml constraints.txt tests/llm/requirements-loca
 		-r tests/llm/requirements-local-model.txt -e '.[dev,models,behaviors]'
 	touch $@
 
+.venv-frameworks-%/.installed: pyproject.toml tests/frameworks/requirements-%.txt tests/frameworks/requirements-tests.txt
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check \
+		-r tests/frameworks/requirements-$*.txt -r tests/frameworks/requirements-tests.txt -e .
+	touch $@
+
 demo: venv
 	$(BIN)/tracedance demo
 
@@ -81,6 +92,29 @@ test-backends: venv backends
 test-browser: venv
 	TRACEDANCE_REQUIRE=browser $(BIN)/python -m pytest --inline-snapshot=disable \
 		tests/report/test_html_browser.py $(PYTEST_ARGS)
+
+# Agent frameworks themselves, against a scripted endpoint, in environments of their own: the newest
+# versions that are supported, and the oldest.
+test-frameworks: test-frameworks-newest test-frameworks-oldest
+
+test-frameworks-newest: $(FRAMEWORK_REPORTS)
+
+.PHONY: $(FRAMEWORK_REPORTS)
+.reports/frameworks-tier1.json: FRAMEWORK_TESTS := $(filter-out tests/frameworks/spans_%,$(wildcard tests/frameworks/test_*.py))
+.reports/frameworks-spans-a.json: FRAMEWORK_TESTS := tests/frameworks/spans_a
+.reports/frameworks-spans-b.json: FRAMEWORK_TESTS := tests/frameworks/spans_b
+.reports/frameworks-%.json: .venv-frameworks-%/.installed
+	TRACEDANCE_REQUIRE=frameworks TRACEDANCE_FRAMEWORK_REPORT=$@ \
+		.venv-frameworks-$*/bin/python -m pytest --inline-snapshot=disable $(FRAMEWORK_TESTS) $(PYTEST_ARGS)
+
+test-frameworks-oldest: .venv-frameworks-tier1-oldest/.installed
+	TRACEDANCE_REQUIRE=frameworks TRACEDANCE_FRAMEWORK_REPORT=.reports/frameworks-tier1-oldest.json \
+		.venv-frameworks-tier1-oldest/bin/python -m pytest --inline-snapshot=disable \
+		$(wildcard tests/frameworks/test_*.py) $(PYTEST_ARGS)
+
+# The tables of docs/integrations.md, from what the tests above came to.
+integration-table: test-frameworks-newest
+	$(PYTHON) tools/integration_table.py $(FRAMEWORK_REPORTS)
 
 # A real model behind the same APIs, some minutes on two processors; benchmarks need the shared data.
 test-local-model: $(LOCAL_MODEL_STAMP)
@@ -106,5 +140,5 @@ bench-scale: venv
 	PYTHONPATH=. $(BIN)/python -m tests.performance.scanning
 
 clean:
-	rm -rf $(VENV) $(SERVERS) $(PHOENIX) $(BESIDE) $(LOCAL_MODEL) build dist .benchmarks .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-frameworks-* .reports $(SERVERS) $(PHOENIX) $(BESIDE) $(LOCAL_MODEL) build dist .benchmarks .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

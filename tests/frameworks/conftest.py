@@ -29,7 +29,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     needs = item.get_closest_marker("needs")
     for module in () if needs is None else needs.args:
         if not _is_there(module):
-            pytest.skip(f"{module} is not installed in this environment")
+            pytest.skip(f"frameworks: {module} is not installed in this environment")
 
 
 @pytest.hookimpl(wrapper=True)
