@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from tracedance_sdk.formats.message_pieces import Message, Piece, SeenCall, SeenResult
     from tracedance_sdk.formats.message_shapes import read_message
     from tracedance_sdk.formats.model_replies import (
+        Said,
+        said_in_responses,
         turn_from_anthropic,
         turn_from_chat,
         turn_from_responses,
@@ -132,6 +134,7 @@ __all__ = [
     "PydanticAIReply",
     "RecordCollector",
     "ResultMark",
+    "Said",
     "SeenCall",
     "SeenResult",
     "SessionCollector",
@@ -181,6 +184,7 @@ __all__ = [
     "request_from_pydantic_ai",
     "request_from_responses",
     "responses_request",
+    "said_in_responses",
     "save_trace",
     "survey",
     "text_part",
@@ -232,7 +236,13 @@ __getattr__, __dir__ = lazy_face(
         "mapping": ("MappingCollector", "load_mapping"),
         "message_pieces": ("Message", "Piece", "SeenCall", "SeenResult"),
         "message_shapes": ("read_message",),
-        "model_replies": ("turn_from_anthropic", "turn_from_chat", "turn_from_responses"),
+        "model_replies": (
+            "Said",
+            "said_in_responses",
+            "turn_from_anthropic",
+            "turn_from_chat",
+            "turn_from_responses",
+        ),
         "model_requests": (
             "ModelRequest",
             "request_from_anthropic",

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.errors import InvalidTrace
 from tracedance_sdk.formats.anthropic_messages import traces_from_anthropic
 from tracedance_sdk.formats.benchmarks.usages import usage_fields
 from tracedance_sdk.formats.importing import ImportProblem
+from tracedance_sdk.formats.message_pieces import Message
 from tracedance_sdk.formats.openai_chat import trace_from_messages
-from tracedance_sdk.formats.openai_responses import traces_from_responses
+from tracedance_sdk.formats.openai_responses import call_of, traces_from_responses
 from tracedance_sdk.formats.opening import Document
+from tracedance_sdk.formats.places import Misfit, Place
 from tracedance_sdk.trace import Json, Trace, Turn, Usage
 
 _WHERE: Final = "reply"
@@ -67,6 +69,58 @@ def turn_from_responses(body: Json) -> Turn:
     if not isinstance(body, dict) or not isinstance(body.get("output"), list):
         raise InvalidTrace(f"{_WHERE}: no response with an output")
     return _only_turn(body, traces_from_responses)
+
+
+class Said(NamedTuple):
+    """What a model said, its pieces in the order they came, and what is told beside.
+
+    Attributes:
+        message: Its message, with the calls that the provider made itself and their results.
+        model: That wrote it.
+        usage: Tokens, as the fields of `Usage`.
+        finish_reason: Why it stopped, in the provider's word.
+        id: The provider's id of the reply.
+        settings: Sampling settings.
+    """
+
+    message: Message
+    model: str | None = None
+    usage: dict[str, Json] | None = None
+    finish_reason: str | None = None
+    id: str | None = None
+    settings: dict[str, Json] | None = None
+
+
+def said_in_responses(body: Json) -> Said:
+    """Return what is said in a response object of OpenAI's Responses API.
+
+    Raises:
+        InvalidTrace: The body is no response object.
+
+    Example:
+        >>> text = {"type": "output_text", "text": "Hi"}
+        >>> item = {"type": "message", "role": "assistant", "content": [text]}
+        >>> said_in_responses({"model": "m", "output": [item]}).message.text
+        'Hi'
+    """
+    if not isinstance(body, dict) or not isinstance(body.get("output"), list):
+        raise InvalidTrace(f"{_WHERE}: no response with an output")
+    try:
+        found = call_of(body)
+    except Misfit as misfit:
+        raise Place(_WHERE, "$").located(misfit) from None
+    if found is None:
+        raise InvalidTrace(f"{_WHERE}: nothing in it")
+    pieces = [piece for message in found.reply or () for piece in message.pieces]
+    facts = found.fields
+    return Said(
+        Message("assistant", tuple(pieces)),
+        facts.get("model"),
+        facts.get("usage"),
+        facts.get("finish_reason"),
+        found.id,
+        facts.get("settings"),
+    )
 
 
 def _only_turn(body: dict[str, Any], read: _TRACES) -> Turn:

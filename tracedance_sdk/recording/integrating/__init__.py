@@ -14,6 +14,8 @@ from tracedance_sdk._lazy import lazy_face
 
 if TYPE_CHECKING:
     from tracedance_sdk.recording.integrating.agent_runs import start_agent
+    from tracedance_sdk.recording.integrating.faults import attempt
+    from tracedance_sdk.recording.integrating.handovers import Relay
     from tracedance_sdk.recording.integrating.integration import Integration
     from tracedance_sdk.recording.integrating.model_calls import (
         ModelCall,
@@ -32,8 +34,10 @@ __all__ = [
     "ModelReply",
     "Patches",
     "Pieces",
+    "Relay",
     "ToolOutcome",
     "ToolUse",
+    "attempt",
     "overhear",
     "reply_of",
     "start_agent",
@@ -46,6 +50,8 @@ __getattr__, __dir__ = lazy_face(
     __name__,
     {
         "agent_runs": ("start_agent",),
+        "faults": ("attempt",),
+        "handovers": ("Relay",),
         "integration": ("Integration",),
         "model_calls": ("ModelCall", "ModelReply", "overhear", "reply_of", "start_model_call"),
         "patches": ("Patches",),

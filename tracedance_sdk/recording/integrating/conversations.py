@@ -63,6 +63,9 @@ class Talk:
         with self._lock:
             self._heard.remember(message)
             self._record("assistant", message, **facts)
+            for result in message.results:
+                # Of calls that the provider made itself, such as a search of the web.
+                self._take(result)
 
     def other_prompt(self, system: str | None) -> str | None:
         """Return the system prompt of a request where it is not the run's."""
@@ -73,13 +76,12 @@ class Talk:
             for result in message.results:
                 self._take(result)
         rest = tuple(p for p in message.pieces if not isinstance(p, SeenResult))
-        if not rest:
-            return
         role: Role = "user" if message.speaker == "tool" else message.speaker
         facts: dict[str, Any] = {"copied_context": True} if role == "assistant" else {}
         if message.speaker == "tool":
             facts["origin"] = "environment"
-        self._record(role, message._replace(pieces=rest), **facts)
+        if rest:
+            self._record(role, message._replace(pieces=rest), **facts)
         if message.speaker == "assistant":
             for result in message.results:
                 self._take(result)

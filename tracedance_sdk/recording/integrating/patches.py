@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import wrapt
+
+from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
 
 Around = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
 """Called instead of the function, with it, the object it is bound to, and its arguments."""
@@ -36,6 +39,32 @@ class Patches:
         setattr(owner, name, wrapper)
         self._undo.append(lambda: _put_back(owner, name, wrapper, before))
 
+    def wrap_family(self, root: type[Any], around: Mapping[str, Around]) -> None:
+        """Put functions around methods wherever a subclass defines them, those to come included.
+
+        Args:
+            root: The class at the top of the family, whose own methods stay as they are.
+            around: What to put around which method.
+        """
+        for member in _members(root):
+            self._wrap_own(member, around)
+        before = vars(root).get("__init_subclass__")
+
+        def begin(cls: type[Any], /, **kwargs: Any) -> None:
+            if before is None:
+                super(root, cls).__init_subclass__(**kwargs)
+            else:
+                before.__get__(None, cls)(**kwargs)
+            if self.is_active:
+                GUARD.attempt("new class", PROCESS_FAULTS, self._wrap_own, cls, around)
+
+        self.replace(root, "__init_subclass__", classmethod(begin))
+
+    def _wrap_own(self, member: type[Any], around: Mapping[str, Around]) -> None:
+        for name, function in around.items():
+            if inspect.isfunction(vars(member).get(name)):
+                self.wrap(member, name, function)
+
     def replace(self, owner: Any, name: str, value: object) -> None:
         """Put another value in the place of an attribute."""
         before = vars(owner).get(name, _MISSING)
@@ -51,6 +80,17 @@ class Patches:
         self.is_active = False
         while self._undo:
             self._undo.pop()()
+
+
+def _members(root: type[Any]) -> Iterator[type[Any]]:
+    known = set[type[Any]]()
+    waiting = list(root.__subclasses__())
+    while waiting:
+        member = waiting.pop()
+        if member not in known:
+            known.add(member)
+            yield member
+            waiting += member.__subclasses__()
 
 
 def _put_back(owner: Any, name: str, ours: object, before: object) -> None:

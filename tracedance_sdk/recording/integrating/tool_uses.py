@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 
 from tracedance_sdk.recording.answered_calls import Use
-from tracedance_sdk.recording.answering import AskedCall, asked_here, open_sources
+from tracedance_sdk.recording.answering import AnswerSource, AskedCall, asked_here, open_sources
 from tracedance_sdk.recording.calls import start_call
-from tracedance_sdk.recording.failures import Failure
-from tracedance_sdk.recording.guard import GUARD
+from tracedance_sdk.recording.failures import Failure, describe
+from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
 from tracedance_sdk.recording.reentry import survive_closing
 from tracedance_sdk.recording.scopes import Scope, find_scope, open_runs
 from tracedance_sdk.recording.shared_calls import SharedCall
@@ -34,6 +34,12 @@ class ToolOutcome(NamedTuple):
     error_type: str | None = None
     message: str = ""
 
+    @classmethod
+    def of_failure(cls, content: object, error: BaseException) -> ToolOutcome:
+        """Return the outcome of a tool that raised, and what the model was told instead."""
+        failure = describe(error, PROCESS_FAULTS)
+        return cls(content, failure.type, failure.message)
+
 
 class ToolUse(NamedTuple):
     """One use of a framework's tool, around which an integration has put itself.
@@ -46,6 +52,8 @@ class ToolUse(NamedTuple):
         outcome: Reads what came of the call out of what the framework's code returned; None where
             that is the tool's own result.
         rebuild: Makes what the framework's code returns of a recorded answer.
+        can_be_answered: A recorded answer may stand in for the code. False where the code moves
+            the framework itself, as handing over to another agent does.
     """
 
     name: str
@@ -54,6 +62,7 @@ class ToolUse(NamedTuple):
     effect: Effect | None = None
     outcome: Callable[[Any], ToolOutcome] | None = None
     rebuild: Callable[[Json], Any] | None = None
+    can_be_answered: bool = True
 
     def run(self, body: Callable[[], Any]) -> Any:
         """Return what the tool's body returns, or a recorded answer. What it raises passes."""
@@ -61,7 +70,7 @@ class ToolUse(NamedTuple):
         if not open_runs and not open_sources:
             return body()
         scope = find_scope()
-        ask = asked_here(self.name) if open_sources else None
+        ask = self._asked_here()
         call = None if scope is None else self._begin(scope)
         tokens = None if call is None else call.enter()
         try:
@@ -81,7 +90,7 @@ class ToolUse(NamedTuple):
         if not open_runs and not open_sources:
             return await body()
         scope = find_scope()
-        ask = asked_here(self.name) if open_sources else None
+        ask = self._asked_here()
         call = None if scope is None else self._begin(scope)
         tokens = None if call is None else call.enter()
         try:
@@ -97,6 +106,9 @@ class ToolUse(NamedTuple):
             await call.observe()
             self._end(call, value)
         return value
+
+    def _asked_here(self) -> AnswerSource | None:
+        return asked_here(self.name) if open_sources and self.can_be_answered else None
 
     def _begin(self, scope: Scope) -> SharedCall | None:
         call: SharedCall | None = GUARD.attempt("start", scope.run.faults, self._start, scope)

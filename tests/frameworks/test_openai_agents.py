@@ -1,0 +1,196 @@
+"""OpenAI's Agents SDK, with both of its classes of models, recorded by its integration."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tracedance_sdk.testing import Check, Driver, Endpoint, Scene, checks_for
+
+pytestmark = pytest.mark.needs("agents")
+
+
+class _Responses(Driver):
+    """The agent of a scene, with the SDK's own model for the Responses API."""
+
+    framework = "openai-agents"
+    model = "OpenAIResponsesModel"
+
+    def install(self) -> None:
+        from tracedance_integrations import openai_agents
+
+        openai_agents.install()
+
+    def uninstall(self) -> None:
+        from tracedance_integrations import openai_agents
+
+        openai_agents.uninstall()
+
+    def places(self) -> list[tuple[Any, str]]:
+        from agents import OpenAIChatCompletionsModel, OpenAIResponsesModel, run, tool
+        from agents.models.interface import Model
+        from agents.run_internal import tool_execution, turn_resolution
+
+        return [
+            (OpenAIResponsesModel, "get_response"),
+            (OpenAIResponsesModel, "stream_response"),
+            (OpenAIResponsesModel, "_fetch_response"),
+            (OpenAIChatCompletionsModel, "get_response"),
+            (OpenAIChatCompletionsModel, "stream_response"),
+            (OpenAIChatCompletionsModel, "_fetch_response"),
+            (Model, "__init_subclass__"),
+            (run.AgentRunner, "run"),
+            (run, "start_streaming"),
+            (turn_resolution, "execute_handoffs"),
+            (tool_execution, "invoke_function_tool"),
+            (tool_execution, "_invoke_function_tool_with_metadata"),
+            (tool_execution, "maybe_invoke_function_tool_failure_error_function"),
+            (tool, "maybe_invoke_function_tool_failure_error_function"),
+        ]
+
+    def run(self, scene: Scene, endpoint: Endpoint) -> str:
+        from agents import Runner
+
+        with own_loop() as loop:
+            client = client_of(endpoint)
+            try:
+                return str(Runner.run_sync(self.agent(scene, client), scene.user).final_output)
+            finally:
+                loop.run_until_complete(client.close())
+
+    async def run_async(self, scene: Scene, endpoint: Endpoint) -> str:
+        from agents import Runner
+
+        async with client_of(endpoint) as client:
+            result = await Runner.run(self.agent(scene, client), scene.user)
+        return str(result.final_output)
+
+    def run_streamed(self, scene: Scene, endpoint: Endpoint) -> str:
+        return asyncio.run(self.run_streamed_async(scene, endpoint))
+
+    async def run_streamed_async(self, scene: Scene, endpoint: Endpoint) -> str:
+        from agents import Runner
+
+        async with client_of(endpoint) as client:
+            result = Runner.run_streamed(self.agent(scene, client), scene.user)
+            async for _ in result.stream_events():
+                pass
+        return str(result.final_output)
+
+    def agent(self, scene: Scene, client: Any, **given: Any) -> Any:
+        """Return the agent of a scene; its helpers are its tools."""
+        import agents
+
+        tools: list[Any] = [agents.function_tool(tool) for tool in scene.tools]
+        tools += [_as_tool(self.agent(helper, client), helper) for helper in scene.helpers]
+        return agents.Agent(
+            name=scene.agent,
+            instructions=scene.system,
+            model=getattr(agents, self.model)("scripted", client),
+            model_settings=agents.ModelSettings(include_usage=True),
+            **{"tools": tools, **given},
+        )
+
+    @contextlib.contextmanager
+    def others(self) -> Iterator[Callable[[], int]]:
+        """Have OpenInference's instrumentation and a processor of the SDK's own tracing."""
+        instrumentation = pytest.importorskip("openinference.instrumentation.openai_agents")
+        from agents import TracingProcessor, set_trace_processors, set_tracing_disabled
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+        from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+        class Ends(TracingProcessor):
+            def __init__(self) -> None:
+                self.spans = 0
+
+            def on_span_end(self, span: Any) -> None:
+                self.spans += 1
+
+            def _ignored(self, *_: Any) -> None:
+                """Take no notice."""
+
+            on_trace_start = on_trace_end = on_span_start = _ignored  # type: ignore[assignment]
+            shutdown = force_flush = _ignored  # type: ignore[assignment]
+
+        exporter, provider, own = InMemorySpanExporter(), TracerProvider(), Ends()
+        provider.add_span_processor(SimpleSpanProcessor(exporter))
+        set_tracing_disabled(False)
+        set_trace_processors([own])
+        instrumentor = instrumentation.OpenAIAgentsInstrumentor()
+        instrumentor.instrument(tracer_provider=provider, exclusive_processor=False)
+        try:
+            yield lambda: min(len(exporter.get_finished_spans()), own.spans)
+        finally:
+            instrumentor.uninstrument()
+            set_trace_processors([])
+            set_tracing_disabled(True)
+
+
+class _Chat(_Responses):
+    """The same around chat completions."""
+
+    framework = "openai-agents chat"
+    model = "OpenAIChatCompletionsModel"
+
+
+def client_of(endpoint: Endpoint) -> Any:
+    from openai import AsyncOpenAI
+
+    return AsyncOpenAI(base_url=endpoint.openai_url, api_key="fake", max_retries=0)
+
+
+@contextlib.contextmanager
+def own_loop() -> Iterator[asyncio.AbstractEventLoop]:
+    """Have a loop that the SDK's `run_sync` takes as the thread's own."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        yield loop
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
+def _as_tool(agent: Any, helper: Scene) -> Any:
+    """Return the agent as a tool whose parameter is called as the scenes call it."""
+    from agents import Runner, function_tool
+
+    @function_tool(name_override=f"ask_{helper.agent}", description_override="Ask.")
+    async def ask(question: str) -> str:
+        return str((await Runner.run(agent, question)).final_output)
+
+    return ask
+
+
+@pytest.fixture(autouse=True)
+def no_vendor() -> None:
+    """Nothing leaves for the vendor's tracing."""
+    from agents import set_trace_processors, set_tracing_disabled
+
+    set_trace_processors([])
+    set_tracing_disabled(True)
+
+
+_DRIVERS = (_Responses(), _Chat())
+
+
+@pytest.mark.parametrize(
+    ("driver", "check"),
+    [
+        pytest.param(
+            driver,
+            check,
+            id=f"{driver.framework}-{check}",
+            marks=pytest.mark.cell(driver.framework, check.capability, package="openai-agents"),
+        )
+        for driver in _DRIVERS
+        for check in checks_for(driver)
+    ],
+)
+def test_the_sdk_is_recorded_as_promised(driver: Driver, check: Check) -> None:
+    check(driver)
