@@ -32,6 +32,9 @@ class Heard:
         self.rewritten = 0
         self._length = 0
         self._places: dict[Unit, list[int]] = {}
+        # A system prompt stands before the history, and another may take its place there, as
+        # after a handoff: it is no part of the order.
+        self._heads: set[int] = set()
 
     def new_in(self, messages: Sequence[Message], *, after_all: bool = False) -> Iterator[Message]:
         """Yield those messages that were not heard before, without the pieces that were.
@@ -41,22 +44,26 @@ class Heard:
             after_all: They repeat nothing: they continue what was heard.
         """
         place = self._length if after_all else 0
+        is_head = not after_all
         for message in messages:
+            is_head = is_head and message.speaker == "system"
             new: list[Piece] = []
             units: list[Unit] = []
             for piece in message.pieces:
                 unit = _unit(message, piece)
-                found = None if unit is None else self._next(unit, place)
+                found = None if unit is None else self._next(unit, 0 if is_head else place)
                 if found is not None:
-                    place = found + 1
+                    place = place if is_head else found + 1
                     continue
                 new.append(piece)
                 if unit is not None:
                     units.append(unit)
             if units:
-                self.rewritten += place < self._length
+                self.rewritten += self._beyond_heads(place) < self._length
+                if is_head:
+                    self._heads.update(range(self._length, self._length + len(units)))
                 self._keep(units)
-                place = self._length
+                place = place if is_head else self._length
                 yield message._replace(pieces=tuple(new))
 
     def remember(self, message: Message) -> None:
@@ -71,6 +78,11 @@ class Heard:
         places = self._places.get(unit)
         at = 0 if places is None else bisect_left(places, place)
         return None if places is None or at == len(places) else places[at]
+
+    def _beyond_heads(self, place: int) -> int:
+        while place in self._heads:
+            place += 1
+        return place
 
     def _keep(self, units: Sequence[Unit]) -> None:
         for unit in units:

@@ -51,9 +51,14 @@ class Requests:
     """Finds the request that an execution or an answer belongs to, in constant time.
 
     Whoever was found under one name is left in the queues under its others, and passed over there.
+
+    Attributes:
+        looks_back: Requests of every turn can be found without an id, the earliest first: the
+            turns were all told before the first execution.
     """
 
     def __init__(self) -> None:
+        self.looks_back = False
         self._waiting: dict[str, list[tuple[Said, deque[Asked]]]] = {}
         self._unanswered: dict[str, deque[Asked]] = {}
         self._last: Said | None = None
@@ -65,7 +70,8 @@ class Requests:
     def opened(self, said: Said) -> None:
         """Take a turn that has begun: only its requests can be found without an id."""
         self._last = said
-        self._by_key, self._by_name = {}, {}
+        if not self.looks_back:
+            self._by_key, self._by_name = {}, {}
 
     def add(self, said: Said, asked: Asked) -> None:
         """Take a call of a turn, which need not be the last."""
@@ -119,11 +125,24 @@ class Requests:
         """Find the call that a result in a message belongs to: by id, in order when ids repeat.
 
         Without an id it is the first unanswered call of the last turn that has one, of that name
-        where the message names the tool.
+        where the message names the tool; with an id that nobody has, the first of these to which
+        no id was given, which then has it.
         """
-        if isinstance(call_id, str) and call_id:
-            return _first(self._unanswered.get(call_id), _is_unanswered)
-        return _first(self._to_answer.get(name or None), _is_unanswered)
+        if not isinstance(call_id, str) or not call_id:
+            return _first(self._to_answer.get(name or None), _is_unanswered)
+        if call_id in self._unanswered:
+            return _first(self._unanswered[call_id], _is_unanswered)
+        asked = _first(self._to_answer.get(name or None), _is_unanswered)
+        if asked is None or not asked.invented:
+            return None
+        asked.call["id"], asked.invented = call_id, False
+        return asked
+
+    def only_open(self) -> Asked | None:
+        """Return the one call of the last turn that has calls, if nothing is known of its end."""
+        calls = () if self._last_with_calls is None else self._last_with_calls.calls
+        alone = calls[0] if len(calls) == 1 else None
+        return alone if alone is not None and "result" not in alone.call else None
 
     def _by_id(self, call_id: str) -> Asked | None:
         waiting = self._waiting.get(call_id, [])

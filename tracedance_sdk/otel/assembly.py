@@ -77,7 +77,7 @@ def traces_of(
     found, workflows, wrappers = without_wrappers(found)
     found, handed_over = with_callers(found)
     ids = {run.key: _trace_id(run) for run in found}
-    readings, calls = _read_all(found, values, ids)
+    readings, calls, unexecuted = _read_all(found, values, ids)
     outside = _outside(
         [*wrappers, *(r for r, read in zip(found, readings, strict=True) if not read)]
     )
@@ -89,6 +89,7 @@ def traces_of(
                 native_id = "/".join(text for text in run.key if text)
                 reading.document["source"] = {**plain(source), "native_id": native_id}
             _link(reading.document, run, ids=ids, calls=calls, workflow=workflows.get(run.key))
+            _link_by_name(reading.document, run, unexecuted)
             attribute_turns(
                 reading.document["turns"],
                 agent=reading.document["agent"].get("name"),
@@ -109,10 +110,11 @@ def traces_of(
 
 def _read_all(
     found: list[Run], values: Values, ids: Mapping[Key, str]
-) -> tuple[list[Reading | None], dict[Key, Asked]]:
-    """Return what each run says, and the calls that were executed, by their spans' keys."""
+) -> tuple[list[Reading | None], dict[Key, Asked], dict[Key, list[Asked]]]:
+    """Return what each run says, the calls executed by their spans, and each run's other calls."""
     readings: list[Reading | None] = []
     calls: dict[Key, Asked] = {}
+    unexecuted: dict[Key, list[Asked]] = {}
     for run in found:
         if _is_own(run):
             readings.append(own_run(run, values))
@@ -120,7 +122,8 @@ def _read_all(
             reader = RunReader(run, values, ids)
             readings.append(reader.read())
             calls.update(reader.calls)
-    return readings, calls
+            unexecuted[run.key] = reader.unexecuted()
+    return readings, calls, unexecuted
 
 
 def _outside(unread: Iterable[Run]) -> dict[str, Counter[str]]:
@@ -151,6 +154,20 @@ def _link(
     if call_id is None and enclosing is not None:
         call_id = text_of(enclosing.attributes.get(names.TOOL_CALL_ID))
     document["parent"] = {"trace_id": ids[run.caller], "call_id": call_id}
+
+
+def _link_by_name(
+    document: dict[str, Any], run: Run, unexecuted: Mapping[Key, list[Asked]]
+) -> None:
+    """Say which call a run answers that was asked for by its agent's name, with no tool's span."""
+    if run.caller is None or run.enclosing is not None or "parent" not in document:
+        return
+    waiting = unexecuted.get(run.caller, [])
+    name = document["agent"].get("name")
+    asked = next((asked for asked in waiting if asked.call["name"] == name), None)
+    if asked is not None:
+        waiting.remove(asked)
+        document["parent"]["call_id"] = asked.call["id"]
 
 
 def _is_own(run: Run) -> bool:

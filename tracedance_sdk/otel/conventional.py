@@ -64,6 +64,7 @@ class RunReader:
             course.hear(_messages(run.root.attributes, names.INPUT_MESSAGES))
         is_script = run.root is not None and not self._models and self._tells_calls(run.root)
         if run.root is not None and is_script:
+            course.look_back()
             self._conclude(run.root, is_told=is_told)
         spoken = 0
         for step in self._steps():
@@ -77,6 +78,10 @@ class RunReader:
         document = self._head() | self._instructions()
         document["turns"] = course.documents()
         return Reading(document, self._notes(silent=len(self._models) - spoken))
+
+    def unexecuted(self) -> list[Asked]:
+        """Return the requests that no span is the execution of."""
+        return self._course.unexecuted()
 
     def _steps(self) -> list[Node | ModelCall]:
         steps: list[tuple[int, Key, Node | ModelCall]] = [
@@ -96,7 +101,9 @@ class RunReader:
 
     def _tells_calls(self, root: Node) -> bool:
         """Whether a run's own words say what it asked for, as requests for its tools' spans."""
-        return any(message.calls for message in _messages(root.attributes, names.OUTPUT_MESSAGES))
+        said = _messages(root.attributes, names.OUTPUT_MESSAGES)
+        told = _messages(root.attributes, names.CONVERSATION)
+        return any(message.calls for message in (*said, *told))
 
     def _conclude(self, root: Node, *, is_told: bool) -> None:
         """Take what only the run as a whole tells."""

@@ -53,6 +53,14 @@ class Conversation:
         """How many messages did not continue what was heard before."""
         return self._heard.rewritten
 
+    def look_back(self) -> None:
+        """Let calls without an id answer requests of any turn: all is told before they are."""
+        self._requests.looks_back = True
+
+    def unexecuted(self) -> list[Asked]:
+        """Return the requests that nothing is known to have executed."""
+        return [asked for said in self.said for asked in said.calls if asked.order is None]
+
     def hear(self, messages: Sequence[Message]) -> None:
         """Take the messages a model was given, those not heard before."""
         for message in self._heard.new_in(messages):
@@ -123,6 +131,8 @@ class Conversation:
             for result in message.results:
                 self._answer(result)
         parts = self._content(message)
+        if message.speaker == "tool" and parts and self._brings(parts):
+            return
         if message.speaker == "system" and not self.said and self.system_prompt is None:
             texts = [part["text"] for part in parts if part["type"] == "text"]
             if texts and len(texts) == len(parts):
@@ -172,8 +182,19 @@ class Conversation:
             result["content"] = self._values.resolved(seen.content)
         if seen.error is not None:
             result["error"] = seen.error
+        self._answer_with(asked, result)
+
+    def _answer_with(self, asked: Asked, result: dict[str, Json]) -> None:
         if answer(asked, result):
             self.recovered.append(asked)
+
+    def _brings(self, parts: list[dict[str, Any]]) -> bool:
+        """Take words of the environment as a call's result, where only one can be meant."""
+        asked = self._requests.only_open()
+        if asked is None or any(part["type"] != "text" for part in parts):
+            return False
+        self._answer_with(asked, {"ok": None, "content": "\n".join(p["text"] for p in parts)})
+        return True
 
     def _content(self, message: Message) -> list[dict[str, Any]]:
         if is_redacted(message):
