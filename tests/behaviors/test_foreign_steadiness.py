@@ -55,7 +55,7 @@ def errors(store: TraceStore, sql: str, code: str | None = None) -> tuple[str, .
         "Main.NOW()", "age(started_at)", "ago(INTERVAL 3 DAY)", "get_current_timestamp()",
         "transaction_timestamp()", "gen_random_uuid()", "nextval('s')", "txid_current()",
         "list_transform([1], lambda x: x + random())", "(SELECT {'a': now()})",
-        "reservoir_quantile(n_turns, 0.5)",
+        "reservoir_quantile(turns, 0.5)",
     ],
 )  # fmt: skip
 def test_sql_that_asks_for_the_clock_or_for_chance_is_refused(
@@ -82,8 +82,8 @@ def test_sql_that_takes_a_sample_is_refused(sample: str) -> None:
         "age(started_at, TIMESTAMP '2026-01-01')",
         "strftime(started_at, '%G')",
         "started_at - INTERVAL 1 DAY",
-        "CASE WHEN n_turns < 0 THEN error('never') END",
-        "list_sort([n_turns])",
+        "CASE WHEN turns < 0 THEN error('never') END",
+        "list_sort([turns])",
         "'2026-01-01'::DATE",
         "epoch(started_at)",
     ],
@@ -222,6 +222,18 @@ def anchor(run, place, parameters):
     return {'turn': place['turn'], 'note': str(number)}
 """
     assert set(notes(store, code)) == {"5"}
+
+
+@pytest.mark.parametrize(
+    ("quote", "stands"), [("MAKE", "make"), ("make", "make"), ("NO rule TO", "no rule to")]
+)
+def test_a_quote_is_kept_in_the_case_in_which_it_stands(
+    store: TraceStore, quote: str, stands: str
+) -> None:
+    shown = f"[{{'turn': 1, 'call': 0, 'quote': '{quote}'}}]"
+    one = behavior(AGENT + " AND turn = 1", NOTHING + f"return {{'turn': 1, 'evidence': {shown}}}")
+    found = scan_store(store, [Wanted(one, {})]).occurrences["X01"]
+    assert [item.evidence[0].quote for item in found] == [stands, stands]
 
 
 @pytest.mark.parametrize("code", [None, NOTHING + "return {'turn': 1}"], ids=["SQL", "source"])

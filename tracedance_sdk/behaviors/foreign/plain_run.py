@@ -94,17 +94,18 @@ def _evidence(value: Any, run: Run) -> Evidence:
     quote = value.get("quote", "")
     if not isinstance(quote, str):
         raise InvalidSpec(f"a quote is a text, not {shown(quote)}")
-    if quote and not _stands(run, turn, call, quote):
+    found = _as_it_stands(run, turn, call, quote) if quote else ""
+    if found is None:
         raise InvalidSpec(f"the quote {shown(quote)} does not stand in turn {turn}")
-    return Evidence(turn, call, quote[:_LONGEST])
+    return Evidence(turn, call, found[:_LONGEST])
 
 
 def _is_said(run: Run, text: str) -> bool:
-    return any(_stands(run, turn.index, None, text) for turn in run.turns)
+    return any(_as_it_stands(run, turn.index, None, text) for turn in run.turns)
 
 
-def _stands(run: Run, turn: int, call: int | None, quote: str) -> bool:
-    """Whether a quote stands in a turn, a call or its result; upper and lower case are equal."""
+def _as_it_stands(run: Run, turn: int, call: int | None, quote: str) -> str | None:
+    """Return a quote in the case in which it stands in a turn, a call or its result, or None."""
     seen = run.turns[turn]
     calls = seen.calls if call is None else [run.call(call)]
     told = [seen.text]
@@ -112,8 +113,15 @@ def _stands(run: Run, turn: int, call: int | None, quote: str) -> bool:
         if one is not None:
             told += [one.name, one.arguments_text, str(one.arguments), one.result, one.command]
             told += _texts(one.arguments)
+    if any(quote in text for text in told):
+        return quote
     wanted = quote.casefold()
-    return any(wanted in text.casefold() for text in told)
+    for text in told:
+        place = text.casefold().find(wanted)
+        if place >= 0:
+            exact = text[place : place + len(quote)]  # where folding changed no length
+            return exact if exact.casefold() == wanted else quote
+    return None
 
 
 def _texts(value: Any) -> list[str]:
