@@ -248,13 +248,43 @@ def test_refusals_are_counted_by_check(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_leaves_none_of_the_others(
     store: TraceStore, tmp_path: Path
 ) -> None:
-    (tmp_path / "f.md").mkdir()
-    (tmp_path / "f.md" / "in the way").touch()
-    (tmp_path / "f.jsonl").write_text("what was there")
-    with pytest.raises(UnreadableFile, match=r"f\.md' cannot be written"):
+    built(store, tmp_path / "f.jsonl", kmax=2)
+    (tmp_path / "f.audit.jsonl").mkdir()
+    (tmp_path / "f.audit.jsonl" / "in the way").touch()
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    with pytest.raises(UnreadableFile, match=r"f\.audit\.jsonl' cannot be written"):
         built(store, tmp_path / "f.jsonl")
-    assert (tmp_path / "f.jsonl").read_text() == "what was there"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["f.jsonl", "f.md"]
+    after = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    assert before == after
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("f.jsonl", "what was there"),
+        ("f.jsonl", '{"format":"tracedance.instances","version":1}\n'),
+        ("f.jsonl", '[{"id": "a trace"}]\n'),
+        ("f.md", "# My own notes\n"),
+        ("f.construction.jsonl", "{}\n"),
+        ("f.audit.jsonl", '{"label": true}\n'),
+    ],
+)
+def test_a_file_of_something_else_is_not_replaced(
+    store: TraceStore, tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InvalidOption, match=f"{name}' is there, is no file of a benchmark"):
+        built(store, tmp_path / "f.jsonl", audit=1)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {name: text}
+
+
+def test_files_of_an_older_build_and_empty_ones_are_replaced(
+    store: TraceStore, tmp_path: Path
+) -> None:
+    (tmp_path / "f.jsonl").touch()
+    for number in (1, 2):
+        built(store, tmp_path / "f.jsonl", audit=1, kmax=number)
+        assert len(read_benchmark(tmp_path / "f.jsonl").instances) == number
 
 
 def test_files_that_were_there_come_back_where_one_cannot_be_put(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -303,6 +304,8 @@ def test_contexts_beyond_a_length_are_left_out(
     ran = tracedance(*command, "--max-context-tokens", "10")
     assert ran.code == 2
     assert "left out: over 10 tokens (4); the first, of trace t000" in ran.err
+    (limit,) = re.findall(r"; would work: --max-context-tokens (\d+)$", ran.err.strip())
+    assert tracedance(*command, "--max-context-tokens", limit).code == 0
 
 
 def test_judges_score_by_the_rubric_where_they_are_named(

@@ -70,14 +70,18 @@ def benchmark() -> None:
 @click.option("--seed", type=whole(), default=0, show_default=True, help="Of the order.")
 @click.option(
     "--per-session",
-    type=whole(),
+    type=whole(0),
     default=2,
     show_default=True,
     metavar="N",
     help="Instances of one session at most; 0 for any number.",
 )
-@click.option("--per-project", type=whole(), metavar="N", help="Instances of one project at most.")
-@click.option("--per-user", type=whole(), metavar="N", help="Instances of one user at most.")
+@click.option(
+    "--per-project", type=whole(0), metavar="N", help="Instances of one project at most; 0 for any."
+)
+@click.option(
+    "--per-user", type=whole(0), metavar="N", help="Instances of one user at most; 0 for any."
+)
 @click.option("--keep-duplicates", is_flag=True, help="Keep contexts that are nearly the same.")
 @click.option(
     "--tools",

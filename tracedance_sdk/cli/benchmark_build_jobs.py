@@ -82,9 +82,9 @@ class BuildPlan(NamedTuple):
     def settings(self) -> BuildSettings:
         """How it is built."""
         caps = Caps(
-            session=self.per_session if self.per_session > 0 else None,
-            project=self.per_project,
-            user=self.per_user,
+            session=self.per_session or None,
+            project=self.per_project or None,
+            user=self.per_user or None,
             similarity=None if self.keep_duplicates else THRESHOLD,
             seed=self.seed,
         )

@@ -207,7 +207,7 @@ def _job(plan: RunPlan) -> _Job:
                 else:
                     points.append(found)
     if not (places if is_source else points):
-        raise InvalidOption(_nothing(excluded))
+        raise InvalidOption(_nothing(excluded) + _enough(plan, benchmarks))
     return _Job(plan, benchmarks, opened, taker, judges, places, points, excluded)
 
 
@@ -374,6 +374,15 @@ def _nothing(excluded: list[Exclusion]) -> str:
     if not excluded:
         return "the files hold no instances, so no model was asked"
     return f"no context can be sent, so no model was asked; {told_left_out(excluded)}"
+
+
+def _enough(plan: RunPlan, benchmarks: Iterable[Benchmark]) -> str:
+    """Return which limit takes the shortest context, if none is that short."""
+    most = plan.max_context_tokens
+    sizes = [rough_tokens(one.trace) for item in benchmarks for one in item.instances]
+    if most is None or not sizes or min(sizes) <= most:
+        return ""
+    return f"; would work: --max-context-tokens {min(sizes)}"
 
 
 def _panels(job: _Job, responses: Sequence[Response]) -> _Panels:

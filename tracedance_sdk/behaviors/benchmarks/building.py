@@ -19,6 +19,7 @@ from tracedance_sdk.behaviors.benchmarks.confirming import Asked, Confirmation, 
 from tracedance_sdk.behaviors.benchmarks.datasheet import datasheet
 from tracedance_sdk.behaviors.benchmarks.file import (
     Construction,
+    check_replaceable,
     write_benchmark,
 )
 from tracedance_sdk.behaviors.benchmarks.gathering import gather
@@ -81,13 +82,16 @@ def build_benchmarks(
         For each part of the query what was built, or why it was not.
 
     Raises:
-        InvalidOption: Another build writes one of the files.
+        InvalidOption: Another build writes one of the files, or one that is no benchmark's is
+            there and would be replaced.
         StoreError: The store is damaged or lies at a URL.
         UnreadableFile: The files cannot be written.
     """
     parts = {_part_path(out, part, query): part for part in query.parts()}
     found: list[Built | BenchmarkRejected] = []
     with held(parts):
+        for path in parts:
+            check_replaceable(path)
         for path, part in parts.items():
             how = settings or BuildSettings()
             try:
@@ -125,7 +129,8 @@ def build_benchmark(
 
     Raises:
         BenchmarkRejected: The store does not hold what is asked for.
-        InvalidOption: Another build writes these files, or one of two is asked for.
+        InvalidOption: Another build writes these files, one that is no benchmark's would be
+            replaced, or one of two is asked for.
         StoreError: The store is damaged or lies at a URL.
         UnreadableFile: The files cannot be written.
     """

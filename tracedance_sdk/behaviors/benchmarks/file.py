@@ -20,7 +20,13 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tracedance_sdk.behaviors.hits import Evidence, Hit
-from tracedance_sdk.errors import InvalidTrace, UnknownFormat, UnreadableFile, UnsupportedVersion
+from tracedance_sdk.errors import (
+    InvalidOption,
+    InvalidTrace,
+    UnknownFormat,
+    UnreadableFile,
+    UnsupportedVersion,
+)
 from tracedance_sdk.formats import Document, documents
 from tracedance_sdk.replay import Instance, read_instances, write_instances
 from tracedance_sdk.trace import (
@@ -36,6 +42,11 @@ FORMAT: Final = "tracedance.construction"
 VERSION: Final = 1
 BENCHMARK_VERSION: Final = 1
 
+_LONGEST: Final = 16 << 20
+"""Bytes of a file that are read to see whether it is one of a benchmark."""
+
+_AUDIT: Final = "tracedance.audit"
+_CANARY: Final = "tracedance canary"
 _BESIDE: Final = (".construction.jsonl", ".audit.jsonl", ".md")
 """Ends of the names of files that lie beside a benchmark."""
 
@@ -139,6 +150,41 @@ def datasheet_path(path: Path) -> Path:
 def audit_path(path: Path) -> Path:
     """Return where the audit sample of a benchmark lies: ``f01.jsonl`` → ``f01.audit.jsonl``."""
     return path.with_name(f"{_stem(path)}.audit.jsonl")
+
+
+def check_replaceable(path: Path) -> None:
+    """Refuse the name of a benchmark under which something else lies that would be replaced.
+
+    Args:
+        path: Of the instances; the files beside it are looked at as well.
+
+    Raises:
+        InvalidOption: One of them is none of a benchmark's.
+        UnreadableFile: One of them is not permitted.
+    """
+    for one in (path, construction_path(path), datasheet_path(path), audit_path(path)):
+        if one.is_file() and not _is_ours(one):
+            raise InvalidOption(
+                f"{str(one)!r} is there, is no file of a benchmark, and would be replaced; "
+                "name another file"
+            )
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a file is empty or one that building a benchmark writes."""
+    is_sheet = path.suffix == ".md"
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LONGEST) if is_sheet else file.readline(_LONGEST)
+    except OSError as error:
+        raise UnreadableFile(f"{str(path)!r} cannot be read: {error.strerror}") from error
+    if is_sheet or not data:
+        return not data or _CANARY.encode() in data
+    try:
+        header = orjson.loads(data)
+    except ValueError:
+        return False
+    return isinstance(header, dict) and ("benchmark" in header or header.get("format") == _AUDIT)
 
 
 def write_benchmark(
