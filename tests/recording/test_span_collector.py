@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import subprocess
 import sys
@@ -26,7 +27,7 @@ from tests.otel.test_dialects import RUNS, spans_of
 from tests.support.live_spans import agent, attributes, model, run_of, tool, written
 from tracedance_sdk.errors import InvalidOption, StateSourceError
 from tracedance_sdk.formats import collect_paths, load_trace
-from tracedance_sdk.otel import assemble
+from tracedance_sdk.otel import assemble, foreign_span
 from tracedance_sdk.recording import CollectorLimits, SpanCollector, configure
 from tracedance_sdk.recording.span_collector import OF_NO_RUN
 from tracedance_sdk.trace import UNKNOWN, Call, Trace
@@ -132,6 +133,29 @@ def _ended_in(order: list[int], root_place: int) -> Trace:
         span.end(end_time=span.start_time + 5)
     [trace] = collector.traces
     return trace
+
+
+def test_a_history_that_every_model_call_repeats_is_read_as_from_files() -> None:
+    collector, exporter = SpanCollector(redaction=False), InMemorySpanExporter()
+    collector.provider.add_span_processor(SimpleSpanProcessor(exporter))
+    tracer = collector.provider.get_tracer("mine")
+    history: list[Any] = []
+    with agent(tracer):
+        for number in range(8):
+            call = {"type": "tool_call", "id": f"c{number}", "name": "look", "arguments": {"n": 1}}
+            said = {"role": "assistant", "parts": [call]}
+            history.append({"role": "user", "parts": [{"type": "text", "content": "Again."}]})
+            shown = attributes(
+                "chat", input__messages=json.dumps(history), output__messages=json.dumps([said])
+            )
+            with tracer.start_as_current_span("chat", attributes=shown):
+                pass
+            answer = {"type": "tool_call_response", "id": f"c{number}", "response": {"n": [1]}}
+            history += [said, {"role": "tool", "parts": [answer]}]
+    [trace] = collector.traces
+    [read] = assemble([foreign_span(span) for span in exporter.get_finished_spans()])
+    assert len(trace.calls) == 8
+    assert trace.turns == read.turns
 
 
 def test_threads_that_run_at_the_same_time_are_not_mixed() -> None:

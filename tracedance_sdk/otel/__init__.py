@@ -11,6 +11,7 @@ from tracedance_sdk._lazy import lazy_face
 
 if TYPE_CHECKING:
     from tracedance_sdk.otel.assembly import assemble
+    from tracedance_sdk.otel.dialects.spoken import each_message_once
     from tracedance_sdk.otel.disassembly import trace_records
     from tracedance_sdk.otel.evaluations import evaluation_event
     from tracedance_sdk.otel.foreign import ForeignLog, ForeignSpan
@@ -73,6 +74,7 @@ __all__ = [
     "assemble",
     "attribute_copy",
     "call_attributes",
+    "each_message_once",
     "evaluation_event",
     "foreign_log",
     "foreign_span",
@@ -97,6 +99,7 @@ __getattr__, __dir__ = lazy_face(
     __name__,
     {
         "assembly": ("assemble",),
+        "dialects.spoken": ("each_message_once",),
         "disassembly": ("trace_records",),
         "evaluations": ("evaluation_event",),
         "foreign": ("ForeignLog", "ForeignSpan"),

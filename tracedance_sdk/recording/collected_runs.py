@@ -11,7 +11,14 @@ import orjson
 
 from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats import complete_tools, tool_table
-from tracedance_sdk.otel import SCOPE, ForeignSpan, assemble, foreign_log, foreign_span
+from tracedance_sdk.otel import (
+    SCOPE,
+    ForeignSpan,
+    assemble,
+    each_message_once,
+    foreign_log,
+    foreign_span,
+)
 from tracedance_sdk.recording.gathered_spans import Gathering
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.options import defaults, pipeline_options
@@ -83,7 +90,8 @@ class RunAssembly:
         spans = [_read(span) for span in gathering.spans()]
         logs = [foreign_log(record) for record in gathering.logs]
         problems: list[TraceDanceError] = []
-        traces = assemble([*spans, *logs], source=_SOURCE, problems=problems)
+        with each_message_once():
+            traces = assemble([*spans, *logs], source=_SOURCE, problems=problems)
         for problem in problems:
             GUARD.note("assembly", faults, problem)
         if not traces:

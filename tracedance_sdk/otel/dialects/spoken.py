@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Final
+
+import orjson
 
 from tracedance_sdk.formats import (
     Message,
@@ -34,6 +39,24 @@ _RENAMED: Final = {
     "server_tool_call_response": "response",
     "function_call_name": "name",
 }
+
+
+_SEEN: Final[ContextVar[dict[bytes, Message | None] | None]] = ContextVar(
+    "tracedance_seen_messages", default=None
+)
+
+
+@contextmanager
+def each_message_once() -> Iterator[None]:
+    """Read what is said again and again only once: every model call repeats what came before.
+
+    Holds each message in memory as long as it lasts.
+    """
+    token = _SEEN.set({})
+    try:
+        yield
+    finally:
+        _SEEN.reset(token)
 
 
 def messages_of(value: Json, *, speaker: str = "user", depth: int = 0) -> list[Message]:
@@ -129,6 +152,19 @@ def _with_reason(found: list[Message], holder: dict[str, Any]) -> list[Message]:
 
 
 def _message(value: dict[str, Any]) -> Message | None:
+    seen = _SEEN.get()
+    if seen is None:
+        return _read(value)
+    try:
+        key = orjson.dumps(value)
+    except TypeError:
+        return _read(value)
+    if key not in seen:
+        seen[key] = _read(value)
+    return seen[key]
+
+
+def _read(value: dict[str, Any]) -> Message | None:
     found = read_message(_reduced(value))
     if found is None:
         role = value.get("role")
