@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from tests.support.live_spans import agent, attributes, model, run_of, tool
 from tracedance_sdk.recording import SpanCollector, TraceRecorder
 from tracedance_sdk.recording import tool as recorded
+from tracedance_sdk.recording.framework_states import FRAMEWORK_STATE
 from tracedance_sdk.trace import UNKNOWN, Trace
 
 
@@ -137,6 +139,26 @@ def test_the_state_is_read_when_a_root_starts_and_when_it_ends() -> None:
     assert (again.initial_state, again.final_state) == ({"inbox": 2}, {"inbox": 3})
     assert clerk.initial_state is UNKNOWN
     assert "state_grading" in chief.fidelity.fit_for
+
+
+def test_a_frameworks_state_counts_where_the_collector_has_no_source() -> None:
+    told, own = SpanCollector(), SpanCollector(state=lambda: "own")
+    for collector in (told, own):
+        session = {"seat": "window"}
+        tracer = collector.provider.get_tracer("mine")
+        with tracer.start_as_current_span("GET /"):
+            token = FRAMEWORK_STATE.set(partial(dict, session))
+            with agent(tracer, "chief"), tool(tracer, "send", "c1"):
+                session["seat"] = "aisle"
+                inner = FRAMEWORK_STATE.set(lambda: "the clerk's")
+                with agent(tracer, "clerk"):
+                    pass
+                FRAMEWORK_STATE.reset(inner)
+            FRAMEWORK_STATE.reset(token)
+    chief, clerk = told.traces
+    assert (chief.initial_state, chief.final_state) == ({"seat": "window"}, {"seat": "aisle"})
+    assert clerk.initial_state is UNKNOWN
+    assert (own.traces[0].initial_state, own.traces[0].final_state) == ("own", "own")
 
 
 def test_spans_made_by_the_source_of_the_state_are_not_collected() -> None:

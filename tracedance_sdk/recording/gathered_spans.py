@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan, Span
 
     from tracedance_sdk.recording.scopes import Scope
+    from tracedance_sdk.recording.snapshots import StateReader
 
 TOO_MANY: Final = "more spans than one run may have"
 TOO_LARGE: Final = "more bytes than one run may have"
@@ -82,6 +83,7 @@ class Gathering:
         size: Roughly, of the texts in them.
         lost: Spans that were not kept, by reason.
         cut: Attributes and events that the provider's limits left out.
+        reader: Takes the state.
         before: The state when the first root began.
         after: The state when the last one ended.
         looking: How many looks at the state are being taken.
@@ -104,6 +106,7 @@ class Gathering:
         self.size = 0
         self.lost: Counter[str] = Counter()
         self.cut = 0
+        self.reader: StateReader | None = None
         self.before: bytes | None = None
         self.after: bytes | None = None
         self.looking = 0

@@ -17,6 +17,7 @@ from opentelemetry.trace import get_current_span
 
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.otel import attribute_copy
+from tracedance_sdk.recording.framework_states import FRAMEWORK_STATE
 from tracedance_sdk.recording.gathered_spans import (
     CollectorLimits,
     GatheredSpans,
@@ -30,7 +31,7 @@ from tracedance_sdk.recording.opening import outer_scope
 from tracedance_sdk.recording.options import check_options
 from tracedance_sdk.recording.plans import describe_run
 from tracedance_sdk.recording.scopes import CURRENT, QUIET
-from tracedance_sdk.recording.snapshots import state_reader
+from tracedance_sdk.recording.snapshots import StateReader, state_reader
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -86,7 +87,8 @@ class SpanCollector(SpanProcessor):
         out: Folder that takes a file of each trace, ``<id>.json``, readable by the owner alone.
         on_trace: Is called with each finished trace, on the thread that ended its last span.
         state: Where the state of the environment comes from, as for `TraceRecorder`; read when the
-            first span of an OpenTelemetry trace starts and when its root ends.
+            first span of an OpenTelemetry trace starts and when its root ends. By default the
+            state of the framework counts, where an integration that tells it is installed.
         task_id: What the runs are about.
         group: The leave-out unit.
         session_id: An id of the conversation; by default what the spans say.
@@ -260,12 +262,21 @@ class SpanCollector(SpanProcessor):
         prepare_process()
         now = monotonic()
         gathering, is_first, is_much = self._spans.begin(span, now=now, scope=outer_scope())
-        if gathering is not None and is_first:
-            gathering.around = _span_around(span, parent_context)
-            if self._reader is not None:
-                gathering.before = GUARD.attempt("state", self._faults, self._reader.read)
+        if gathering is not None:
+            if is_first:
+                gathering.around = _span_around(span, parent_context)
+            if gathering.reader is None and (reader := self._reader_here(is_first)) is not None:
+                gathering.reader = reader
+                gathering.before = GUARD.attempt("state", self._faults, reader.read)
         if is_first or is_much:
             self._finish(self._spans.due(now=now))
+
+    def _reader_here(self, is_first: bool) -> StateReader | None:
+        """Return what reads the state of a run: our own source, else that of the framework."""
+        if self._reader is not None:
+            return self._reader if is_first else None
+        told = FRAMEWORK_STATE.get()
+        return None if told is None else StateReader(told)
 
     def _end(self, span: ReadableSpan) -> None:
         size = GUARD.attempt("size", self._faults, _size, span) or 0
@@ -276,8 +287,8 @@ class SpanCollector(SpanProcessor):
             gathering.has_agent = bool(
                 GUARD.attempt("agent", self._faults, _holds_agent, gathering)
             )
-        if self._reader is not None and self._spans.start_looking(gathering):
-            state = GUARD.attempt("state", self._faults, self._reader.read)
+        if gathering.reader is not None and self._spans.start_looking(gathering):
+            state = GUARD.attempt("state", self._faults, gathering.reader.read)
             self._spans.stop_looking(gathering, state)
         self._finish(self._spans.complete(gathering, now=monotonic()))
 
