@@ -42,6 +42,11 @@ if TYPE_CHECKING:
         tool_table,
         tool_table_digest,
     )
+    from tracedance_sdk.formats.langchain_chat import (
+        message_from_langchain,
+        reply_facts_from_langchain,
+        request_from_langchain,
+    )
     from tracedance_sdk.formats.langfuse import traces_from_langfuse
     from tracedance_sdk.formats.mapping import MappingCollector, load_mapping
     from tracedance_sdk.formats.message_pieces import Message, Piece, SeenCall, SeenResult
@@ -164,6 +169,7 @@ __all__ = [
     "load_trace",
     "marked",
     "media_part",
+    "message_from_langchain",
     "messages_from_trace",
     "named_collector",
     "open_inspect_log",
@@ -178,9 +184,11 @@ __all__ = [
     "read_messages",
     "read_pydantic_ai",
     "reasoning_part",
+    "reply_facts_from_langchain",
     "reply_from_pydantic_ai",
     "request_from_anthropic",
     "request_from_chat",
+    "request_from_langchain",
     "request_from_pydantic_ai",
     "request_from_responses",
     "responses_request",
@@ -232,6 +240,11 @@ __getattr__, __dir__ = lazy_face(
         "inspect_log": ("trace_from_inspect",),
         "inspect_log_archive": ("InspectLog", "InspectSample", "open_inspect_log"),
         "known_tools": ("KnownTool", "ToolTable", "tool_table", "tool_table_digest"),
+        "langchain_chat": (
+            "message_from_langchain",
+            "reply_facts_from_langchain",
+            "request_from_langchain",
+        ),
         "langfuse": ("traces_from_langfuse",),
         "mapping": ("MappingCollector", "load_mapping"),
         "message_pieces": ("Message", "Piece", "SeenCall", "SeenResult"),

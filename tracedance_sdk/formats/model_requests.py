@@ -15,7 +15,7 @@ from tracedance_sdk.formats.tool_shapes import read_tools
 from tracedance_sdk.trace import Json
 
 _WHERE: Final = "request"
-_CHAT_SETTINGS: Final = (
+CHAT_SETTINGS: Final = (
     "temperature", "top_p", "max_tokens", "max_completion_tokens", "stop", "seed", "tool_choice",
     "parallel_tool_calls", "response_format", "reasoning_effort", "frequency_penalty",
     "presence_penalty", "logit_bias", "n", "service_tier", "verbosity",
@@ -72,7 +72,7 @@ def request_from_chat(body: Mapping[str, Any]) -> ModelRequest:
             None,
             read_tools(tools),
             _text(body.get("model")),
-            {key: body[key] for key in _CHAT_SETTINGS if body.get(key) not in (None, [], {})},
+            {key: body[key] for key in CHAT_SETTINGS if body.get(key) not in (None, [], {})},
         )
     )
 

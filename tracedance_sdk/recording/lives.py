@@ -21,7 +21,7 @@ from tracedance_sdk.recording.plans import Plan
 from tracedance_sdk.recording.reentry import let_go, survive_closing
 from tracedance_sdk.recording.runs import Run
 from tracedance_sdk.recording.scopes import CURRENT, QUIET, Scope, enclosing_open_scope, scope_in
-from tracedance_sdk.recording.snapshots import StateReader, StateWatch
+from tracedance_sdk.recording.snapshots import KeptState, StateReader, StateWatch
 from tracedance_sdk.recording.turns import TurnLog
 from tracedance_sdk.recording.values import freeze
 
@@ -258,7 +258,7 @@ class Life:
         return summary_of(self.opened)
 
     @property
-    def _reader(self) -> StateReader | None:
+    def _reader(self) -> StateReader | KeptState | None:
         late = None if self.run is None else self.run.late_state
         return self._plan.reader or late
 

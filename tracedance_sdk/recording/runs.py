@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.recording.pipeline import Pipeline
     from tracedance_sdk.recording.plans import Description
     from tracedance_sdk.recording.providers import ProviderSpans
-    from tracedance_sdk.recording.snapshots import StateReader, StateWatch
+    from tracedance_sdk.recording.snapshots import KeptState, StateReader, StateWatch
     from tracedance_sdk.recording.tools import Tool
     from tracedance_sdk.recording.turns import TurnLog
 
@@ -85,6 +85,7 @@ class Run:
         children: Runs of sub-agents, in order of start.
         tools: Decorated functions called in the run, by tool name.
         streams: Calls of generators, and replies, that have not come to their end.
+        paused: Calls that wait for somebody, by the model's id.
         watch: Takes the change of state of each call; None when not asked for.
         turns: Records its turns; None before it has begun.
         talk: What integrations know of its conversation; None when none reported any.
@@ -125,13 +126,14 @@ class Run:
         self.children: list[Run] = []
         self.tools: dict[str, Tool] = {}
         self.streams: set[Interruptible] = set()
+        self.paused: dict[str, Scope] = {}
         self.watch: StateWatch | None = None
         self.turns: TurnLog | None = None
         self.talk: Any = None
         self.agent_seen: str | None = None
         self.agents_within = 0
         self.has_state = False
-        self.late_state: StateReader | None = None
+        self.late_state: StateReader | KeptState | None = None
         self.give_up: Callable[[], None] = self.shut
         self._counting = threading.Lock()
         self._put_blob = self.evidence.put_blob

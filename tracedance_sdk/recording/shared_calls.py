@@ -48,6 +48,21 @@ class SharedCall(OpenCall):
         """Take what left the function."""
         self._failure = describe(error, self.run.faults)
 
+    def pause(self) -> None:
+        """Stay open while the framework waits for somebody; the end of the run interrupts it."""
+        self.run.streams.add(self)
+        self._is_taken = False
+        self._content = self._failure = None
+
+    def resume(self) -> None:
+        """Go on."""
+        self.run.streams.discard(self)
+
+    def interrupt(self) -> None:
+        """End with the run, still waiting."""
+        self.run.streams.discard(self)
+        self.finish(None, ok=None, interrupted=True)
+
     def fail_softly(self, shown: object, failure: Failure) -> None:
         """End with a failure that the framework caught, and what it told the model instead.
 

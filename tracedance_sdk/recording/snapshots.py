@@ -95,6 +95,25 @@ class StateReader:
             ) from None
 
 
+class KeptState:
+    """A state that was read when its owner said so.
+
+    Args:
+        state: As frozen.
+    """
+
+    def __init__(self, state: bytes) -> None:
+        self._state = state
+
+    def read(self) -> bytes:
+        """Return the state."""
+        return self._state
+
+    async def read_async(self) -> bytes:
+        """Return the state."""
+        return self._state
+
+
 def state_reader(state: object, environment: object) -> StateReader | None:
     """Return what reads the state: of the source given, else of the environment if it shows one.
 

@@ -94,8 +94,8 @@ def anthropic_events(said: Any, reply: dict[str, Any], request: dict[str, Any]) 
             yield _named("content_block_delta", body)
         yield _named("content_block_stop", {"type": "content_block_stop", "index": place})
     end = {"stop_reason": reply["stop_reason"], "stop_sequence": None}
-    usage = {"output_tokens": reply["usage"]["output_tokens"]}
-    yield _named("message_delta", {"type": "message_delta", "delta": end, "usage": usage})
+    # The API counts all tokens so far in it, those of the input included.
+    yield _named("message_delta", {"type": "message_delta", "delta": end, "usage": reply["usage"]})
     yield _named("message_stop", {"type": "message_stop"})
 
 

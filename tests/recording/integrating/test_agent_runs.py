@@ -6,8 +6,9 @@ import asyncio
 from typing import Any
 
 import tracedance_sdk as td
-from tracedance_sdk.recording.driving import UNRECORDED, await_in, iterate_in
+from tracedance_sdk.recording.driving import await_in, iterate_in
 from tracedance_sdk.recording.integrating import ToolUse, start_agent
+from tracedance_sdk.recording.integrating.agent_runs import UNRECORDED_AGENT
 from tracedance_sdk.trace import UNKNOWN
 
 
@@ -122,4 +123,4 @@ def test_a_sub_agents_state_is_its_own() -> None:
 
 
 def test_outside_a_recorder_nothing_happens() -> None:
-    assert start_agent("clerk") is UNRECORDED
+    assert start_agent("clerk") is UNRECORDED_AGENT

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tracedance_sdk._lazy import lazy_face
 
 if TYPE_CHECKING:
-    from tracedance_sdk.recording.integrating.agent_runs import start_agent
+    from tracedance_sdk.recording.integrating.agent_runs import AgentOperation, start_agent
     from tracedance_sdk.recording.integrating.faults import attempt
     from tracedance_sdk.recording.integrating.handovers import Relay
     from tracedance_sdk.recording.integrating.integration import Integration
@@ -25,15 +25,22 @@ if TYPE_CHECKING:
         start_model_call,
     )
     from tracedance_sdk.recording.integrating.patches import Patches
-    from tracedance_sdk.recording.integrating.streams import Pieces, watched, watched_async
+    from tracedance_sdk.recording.integrating.streams import (
+        Pieces,
+        Reading,
+        watched,
+        watched_async,
+    )
     from tracedance_sdk.recording.integrating.tool_uses import ToolOutcome, ToolUse
 
 __all__ = [
+    "AgentOperation",
     "Integration",
     "ModelCall",
     "ModelReply",
     "Patches",
     "Pieces",
+    "Reading",
     "Relay",
     "ToolOutcome",
     "ToolUse",
@@ -49,13 +56,13 @@ __all__ = [
 __getattr__, __dir__ = lazy_face(
     __name__,
     {
-        "agent_runs": ("start_agent",),
+        "agent_runs": ("AgentOperation", "start_agent"),
         "faults": ("attempt",),
         "handovers": ("Relay",),
         "integration": ("Integration",),
         "model_calls": ("ModelCall", "ModelReply", "overhear", "reply_of", "start_model_call"),
         "patches": ("Patches",),
-        "streams": ("Pieces", "watched", "watched_async"),
+        "streams": ("Pieces", "Reading", "watched", "watched_async"),
         "tool_uses": ("ToolOutcome", "ToolUse"),
     },
 )

@@ -3,28 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from tracedance_sdk.recording.agents import AgentRun
 from tracedance_sdk.recording.calls import OpenCall
-from tracedance_sdk.recording.describing import describe_further
-from tracedance_sdk.recording.driving import UNRECORDED, Operation, Unrecorded
+from tracedance_sdk.recording.describing import UNNAMED, describe_further
+from tracedance_sdk.recording.driving import Operation, Unrecorded
 from tracedance_sdk.recording.guard import GUARD
+from tracedance_sdk.recording.integrating.conversations import talk_of
 from tracedance_sdk.recording.plans import AgentName, plan_run
 from tracedance_sdk.recording.runs import Run
 from tracedance_sdk.recording.scopes import CURRENT, Scope, Tokens, find_scope, open_runs
-from tracedance_sdk.recording.snapshots import StateReader
+from tracedance_sdk.recording.snapshots import KeptState, StateReader
+from tracedance_sdk.recording.values import freeze
+
+if TYPE_CHECKING:
+    from tracedance_sdk.formats import ModelRequest
+
+
+class AgentOperation(Operation, Protocol):
+    """An agent's run as an operation, to which the framework may tell more once it is at work."""
+
+    def tell_state(self, read: Callable[[], object]) -> None:
+        """Take the framework's state as it is now.
+
+        The first one told is the state before the run, the last one the state after it. Neither
+        counts where the recorder has a source of its own.
+
+        Args:
+            read: Returns it; called now, and guarded. None means that there is none yet.
+        """
+
+    def recall(self, read: Callable[[], ModelRequest | None]) -> None:
+        """Take the conversation that the run goes on with, unless some of it is known.
+
+        Args:
+            read: Returns it; called now, and guarded. None means that there is none.
+        """
 
 
 def start_agent(
-    name: str,
+    name: str | Callable[[], str | None] | None,
     *,
     version: str | None = None,
     call_id: str | None = None,
     system_prompt: str | None = None,
     tools: Iterable[Mapping[str, Any]] = (),
     state: Callable[[], object] | None = None,
-) -> Operation:
+) -> AgentOperation:
     """Say that a framework's agent begins, and return its run as an operation.
 
     The first agent in a recorder's run is what the recorder was opened for: what it does is the
@@ -32,7 +58,8 @@ def start_agent(
     a tool or inside another agent, is a sub-agent with a trace of its own.
 
     Args:
-        name: The agent's.
+        name: The agent's, or a function that returns it, which is called now, and guarded. None
+            where it has none: one in a tool is called like the tool.
         version: Its version.
         call_id: The call that started it, where that is known and over, as in a handoff.
         system_prompt: Its instructions.
@@ -46,44 +73,62 @@ def start_agent(
     """
     scope = find_scope() if open_runs else None
     if scope is None:
-        return UNRECORDED
-    told = _Told(AgentName(name, version), call_id, system_prompt, tuple(tools), state)
-    return GUARD.attempt("agent", scope.run.faults, _start, scope, told) or UNRECORDED
+        return UNRECORDED_AGENT
+    told = _Told(name, version, call_id, system_prompt, tuple(tools), state)
+    return GUARD.attempt("agent", scope.run.faults, _start, scope, told) or UNRECORDED_AGENT
+
+
+class UnrecordedAgent(Unrecorded):
+    """The operation of an agent that is not recorded."""
+
+    def tell_state(self, read: Callable[[], object]) -> None:
+        """Read nothing."""
+
+    def recall(self, read: Callable[[], ModelRequest | None]) -> None:
+        """Read nothing."""
+
+
+UNRECORDED_AGENT: Final = UnrecordedAgent()
 
 
 class _Told(NamedTuple):
     """The arguments of `start_agent`."""
 
-    who: AgentName
+    name: str | Callable[[], str | None] | None
+    version: str | None
     call_id: str | None
     system_prompt: str | None
     tools: tuple[Mapping[str, Any], ...]
     state: Callable[[], object] | None
 
 
-def _start(scope: Scope, told: _Told) -> Operation:
-    is_own = scope.run.takes_agent(told.who.name)
+def _start(scope: Scope, told: _Told) -> AgentOperation:
+    name = told.name() if callable(told.name) else told.name
+    if name is None:
+        name = scope.name if isinstance(scope, OpenCall) else UNNAMED
+    is_own = scope.run.takes_agent(name)
+    who = AgentName(name, told.version)
     if is_own and told.call_id is None and not isinstance(scope, OpenCall):
-        return OwnRun(scope.run, told)
-    return SubRun(scope, told)
+        return OwnRun(scope.run, who, told)
+    return SubRun(scope, who, told)
 
 
-class OwnRun(Unrecorded):
+class OwnRun(UnrecordedAgent):
     """The agent that a recorder was opened for."""
 
-    def __init__(self, run: Run, told: _Told) -> None:
+    def __init__(self, run: Run, who: AgentName, told: _Told) -> None:
         self.scope = run.root
         self._run = run
         run.agents_within += 1
-        run.agent_seen = told.who.name
+        run.agent_seen = who.name
         before: bytes | None = None
         if told.state is not None and run.late_state is None and not run.has_state:
             run.late_state = StateReader(told.state)
             before = GUARD.attempt("state", run.faults, run.late_state.read)
         describe_further(
             run,
-            agent=told.who.name,
-            version=told.who.version,
+            agent=who.name,
+            version=who.version,
             system_prompt=told.system_prompt,
             tools=told.tools,
             initial_state=before,
@@ -109,6 +154,14 @@ class OwnRun(Unrecorded):
         """The agent has ended; the recorder's run goes on."""
         self._over()
 
+    def tell_state(self, read: Callable[[], object]) -> None:
+        """Take the framework's state as it is now."""
+        GUARD.attempt("state", self._run.faults, _keep_state, self._run, read)
+
+    def recall(self, read: Callable[[], ModelRequest | None]) -> None:
+        """Take the conversation that the run goes on with."""
+        GUARD.attempt("conversation", self._run.faults, _recall, self._run, read)
+
     def _over(self) -> None:
         if self._run.agents_within:
             self._run.agents_within -= 1
@@ -117,10 +170,10 @@ class OwnRun(Unrecorded):
 class SubRun(AgentRun):
     """A sub-agent's run, in a trace of its own."""
 
-    def __init__(self, scope: Scope, told: _Told) -> None:
+    def __init__(self, scope: Scope, who: AgentName, told: _Told) -> None:
         super().__init__(
             plan_run(
-                agent=told.who,
+                agent=who,
                 system_prompt=told.system_prompt,
                 tools=told.tools,
                 state=told.state,
@@ -136,3 +189,33 @@ class SubRun(AgentRun):
             super()._begin()
         finally:
             CURRENT.reset(token)
+
+    def tell_state(self, read: Callable[[], object]) -> None:
+        """Take the framework's state as it is now."""
+        run = self._life.run
+        if run is not None:
+            GUARD.attempt("state", run.faults, _keep_state, run, read)
+
+    def recall(self, read: Callable[[], ModelRequest | None]) -> None:
+        """Take the conversation that the run goes on with."""
+        run = self._life.run
+        if run is not None:
+            GUARD.attempt("conversation", run.faults, _recall, run, read)
+
+
+def _keep_state(run: Run, read: Callable[[], object]) -> None:
+    if run.has_state or isinstance(run.late_state, StateReader):
+        return
+    found = read()
+    if found is None:
+        return
+    state = freeze(found)
+    if run.late_state is None:
+        describe_further(run, initial_state=state)
+    run.late_state = KeptState(state)
+
+
+def _recall(run: Run, read: Callable[[], ModelRequest | None]) -> None:
+    before = read() if run.talk is None else None
+    if before is not None:
+        talk_of(run).hear(before)

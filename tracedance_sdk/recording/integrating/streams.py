@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from typing import Any, Protocol
 
+from tracedance_sdk.recording.driving import Unrecorded
 from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
 from tracedance_sdk.recording.integrating.model_calls import ModelCall, ModelReply
 from tracedance_sdk.recording.reentry import survive_closing
@@ -18,6 +19,46 @@ class Pieces(Protocol):
 
     def reply(self) -> ModelReply | None:
         """Return the reply as far as it has come."""
+
+
+class Reading(Unrecorded):
+    """A streamed reply as an operation: while the library works on a step, it is one model call.
+
+    To be driven by `tracedance_sdk.recording.driving.iterate_in` and its kin, where the steps
+    themselves may ask another library whose integration is installed too.
+
+    Args:
+        call: The open call.
+        pieces: Collects what comes.
+    """
+
+    def __init__(self, call: ModelCall, pieces: Pieces) -> None:
+        self._call = call
+        self._pieces = pieces
+        self._add = _adder(pieces)
+
+    def enter(self) -> Any:
+        """Record no other model call made in this step."""
+        return self._call.enter()
+
+    def leave(self, tokens: Any) -> None:
+        """Undo `enter`."""
+        self._call.leave(tokens)
+
+    def add(self, item: object) -> None:
+        """Take the next piece."""
+        self._add(item)
+
+    def exhaust(self) -> None:
+        """End with the reply."""
+        self._call.succeed(self._pieces.reply)
+
+    def fail(self, error: BaseException) -> None:
+        """End with what had come, and why no more does."""
+        if isinstance(error, GeneratorExit):
+            self._call.abandon(self._pieces.reply)
+        else:
+            self._call.fail(error, self._pieces.reply)
 
 
 def watched(

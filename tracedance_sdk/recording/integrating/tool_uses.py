@@ -46,7 +46,8 @@ class ToolUse(NamedTuple):
 
     Attributes:
         name: The tool's.
-        arguments: By name, as the model gave them.
+        arguments: By name, as the model gave them; or a function that returns them, which is
+            called when they are needed, and guarded.
         call_id: The model's id of the call, where known.
         effect: What a use does to the world, where the framework says so.
         outcome: Reads what came of the call out of what the framework's code returned; None where
@@ -54,6 +55,8 @@ class ToolUse(NamedTuple):
         rebuild: Makes what the framework's code returns of a recorded answer.
         can_be_answered: A recorded answer may stand in for the code. False where the code moves
             the framework itself, as handing over to another agent does.
+        pauses: Exceptions with which a use waits for somebody: it is no failure, and the next use
+            with the same id goes on with the same call.
     """
 
     name: str
@@ -63,6 +66,7 @@ class ToolUse(NamedTuple):
     outcome: Callable[[Any], ToolOutcome] | None = None
     rebuild: Callable[[Json], Any] | None = None
     can_be_answered: bool = True
+    pauses: tuple[type[BaseException], ...] = ()
 
     def run(self, body: Callable[[], Any]) -> Any:
         """Return what the tool's body returns, or a recorded answer. What it raises passes."""
@@ -78,7 +82,7 @@ class ToolUse(NamedTuple):
         except BaseException as error:
             if call is not None and tokens is not None:
                 call.leave(tokens)
-                call.fail(error)
+                self._stop(call, error)
             raise
         if call is not None and tokens is not None:
             call.leave(tokens)
@@ -99,7 +103,7 @@ class ToolUse(NamedTuple):
             survive_closing(error)
             if call is not None and tokens is not None:
                 call.leave(tokens)
-                call.fail(error)
+                self._stop(call, error)
             raise
         if call is not None and tokens is not None:
             call.leave(tokens)
@@ -115,14 +119,29 @@ class ToolUse(NamedTuple):
         return call
 
     def _start(self, scope: Scope) -> SharedCall:
-        return start_call(scope, self.name, self.arguments, form=SharedCall, call_id=self.call_id)
+        paused = scope.run.paused.pop(self.call_id or "", None)
+        if isinstance(paused, SharedCall) and paused.name == self.name:
+            paused.resume()
+            return paused
+        return start_call(scope, self.name, self._given(), form=SharedCall, call_id=self.call_id)
+
+    def _given(self) -> object:
+        return self.arguments() if callable(self.arguments) else self.arguments
+
+    def _stop(self, call: SharedCall, error: BaseException) -> None:
+        if self.call_id and isinstance(error, self.pauses):
+            call.pause()
+            call.run.paused[self.call_id] = call
+        else:
+            call.fail(error)
 
     def _use(self, source: Any, body: Callable[[], Any]) -> Use:
         # The note of an answer belongs to the call that is current when the source is asked.
         return Use(body, source, self._asked, None, self.rebuild or _unchanged)
 
     def _asked(self) -> AskedCall:
-        arguments = orjson.loads(freeze({} if self.arguments is None else self.arguments))
+        told = self._given()
+        arguments = orjson.loads(freeze({} if told is None else told))
         given = arguments if isinstance(arguments, dict) else {"input": arguments}
         return AskedCall(self.name, given, self.effect)
 

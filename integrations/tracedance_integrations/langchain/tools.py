@@ -1,0 +1,139 @@
+"""Tools: what they are called with, and what comes of it."""
+
+from __future__ import annotations
+
+import sys
+from contextvars import ContextVar
+from typing import Any, Final
+
+from tracedance_integrations.langchain.messages import as_json, is_message
+from tracedance_sdk.recording.integrating import Patches, ToolOutcome, ToolUse
+
+_HELPERS: Final = ("_format_output", "_handle_tool_error", "_handle_validation_error")
+
+
+class _Seen:
+    """What LangChain does with a tool's result, before it becomes a message."""
+
+    __slots__ = ("error", "has_result", "result")
+
+    def __init__(self) -> None:
+        self.has_result = False
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def outcome(self, found: Any) -> ToolOutcome:
+        """Return what came of the call that returned this."""
+        message = _message_in(found)
+        if self.error is not None:
+            shown = found if message is None else message.content
+            return ToolOutcome.of_failure(shown, self.error)
+        if message is None:
+            return ToolOutcome(as_json(getattr(found, "update", None) or found))
+        if message.status == "error":
+            return ToolOutcome(message.content, "ToolError", str(message.content))
+        # A tool may return a message itself; else what it returned is more than its message.
+        is_own = not self.has_result or _message_in(self.result) is not None
+        return ToolOutcome(as_json(message.content if is_own else self.result))
+
+
+def _message_in(found: Any) -> Any:
+    """Return the message for the model in what a tool's use returned; None when there is none."""
+    if isinstance(found, list) and found:
+        return next((m for item in found if (m := _message_in(item)) is not None), None)
+    if is_message(found):
+        return found if hasattr(found, "tool_call_id") else None
+    update = getattr(found, "update", None)
+    return _message_in(update.get("messages")) if isinstance(update, dict) else None
+
+
+SEEN: Final[ContextVar[_Seen | None]] = ContextVar("tracedance_langchain_tool", default=None)
+"""What is seen of the tool at work; None outside of any, and in a graph that it started."""
+
+
+def tool_hooks(patches: Patches) -> None:
+    """Put the hooks into LangChain's base class of tools."""
+    from langchain_core.tools import base
+
+    patches.wrap(base.BaseTool, "run", _run)
+    patches.wrap(base.BaseTool, "arun", _run_async)
+    for name, around in zip(_HELPERS, (_formatted, _failed, _failed), strict=True):
+        if hasattr(base, name):
+            patches.wrap(base, name, around)
+
+
+def _run(wrapped: Any, tool: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    seen = _Seen()
+
+    def body() -> Any:
+        token = SEEN.set(seen)
+        try:
+            return wrapped(*args, **kwargs)
+        finally:
+            SEEN.reset(token)
+
+    return _use(tool, args, kwargs, seen).run(body)
+
+
+async def _run_async(wrapped: Any, tool: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    seen = _Seen()
+
+    async def body() -> Any:
+        token = SEEN.set(seen)
+        try:
+            return await wrapped(*args, **kwargs)
+        finally:
+            SEEN.reset(token)
+
+    return await _use(tool, args, kwargs, seen).run_async(body)
+
+
+def _use(tool: Any, args: Any, kwargs: dict[str, Any], seen: _Seen) -> ToolUse:
+    given = args[0] if args else kwargs.get("tool_input")
+    call_id = kwargs.get("tool_call_id")
+    return ToolUse(
+        tool.name,
+        lambda: _arguments(tool, given),
+        call_id,
+        outcome=seen.outcome,
+        rebuild=lambda content: _message(tool.name, content, call_id),
+        pauses=_pauses(),
+    )
+
+
+def _pauses() -> tuple[type[BaseException], ...]:
+    graphs = sys.modules.get("langgraph.errors")
+    return () if graphs is None else (graphs.GraphInterrupt,)
+
+
+def _arguments(tool: Any, given: Any) -> Any:
+    """Return what the model gave, without what the framework adds."""
+    if not isinstance(given, dict):
+        return {next(iter(tool.args), "input"): given}
+    leave_out = getattr(tool, "_filter_injected_args", None)
+    return given if leave_out is None else leave_out(given)
+
+
+def _message(name: str, content: Any, call_id: str | None) -> Any:
+    """Return what a tool's use returns for a recorded result."""
+    from langchain_core.messages import ToolMessage
+    from langchain_core.tools import base
+
+    formatted = getattr(base, "_format_output", None)
+    if formatted is not None:
+        return formatted(content, None, call_id, name, "success")
+    return content if call_id is None else ToolMessage(content, tool_call_id=call_id, name=name)
+
+
+def _formatted(wrapped: Any, _: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    seen = SEEN.get()
+    if seen is not None:
+        seen.has_result, seen.result = True, args[0] if args else kwargs.get("content")
+    return wrapped(*args, **kwargs)
+
+
+def _failed(wrapped: Any, _: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    seen = SEEN.get()
+    if seen is not None:
+        seen.error = args[0] if args else kwargs.get("e")
+    return wrapped(*args, **kwargs)
