@@ -364,10 +364,15 @@ def test_configure_says_what_is_not_given() -> None:
     assert (trace.metadata["team"], trace.metadata["run"]) == ("a", 1)
 
 
+async def awaited(trace: Trace) -> None:
+    """Nobody would await it."""
+
+
 @pytest.mark.parametrize(
     ("options", "error"),
     [
         ({"on_trace": 3}, InvalidOption),
+        ({"on_trace": awaited}, InvalidOption),
         ({"max_traces": -1}, InvalidOption),
         ({"max_traces": True}, InvalidOption),
         ({"out": ""}, InvalidOption),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import textwrap
 import threading
 import tracemalloc
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -293,6 +295,38 @@ def test_spans_that_began_before_the_collector_came_are_counted() -> None:
         provider.add_span_processor(collector)
         model(tracer, "Hello.")
     assert collector.summary().dropped == {NOT_BEGUN_HERE: 1}
+
+
+def test_runs_that_are_handed_over_while_threads_work_lose_no_call() -> None:
+    collector, stop = SpanCollector(max_traces=10_000), threading.Event()
+    tracer = collector.provider.get_tracer("mine")
+
+    def work(thread: int) -> None:
+        for number in range(40):
+            with agent(tracer):
+                for step in range(4):
+                    with tool(tracer, "look", f"{thread}-{number}-{step}"):
+                        pass
+
+    def interfere() -> None:
+        for look in itertools.cycle((collector.flush, collector.summary)):
+            if stop.wait(0.005):
+                return
+            look()
+            collector.force_flush()
+
+    other = threading.Thread(target=interfere)
+    other.start()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    stop.set()
+    other.join()
+    collector.flush()
+    found = {call.id for trace in collector.traces for call in trace.calls}
+    assert found == {f"{t}-{n}-{s}" for t in range(8) for n in range(40) for s in range(4)}
+    summary = collector.summary()
+    assert (summary.open_runs, summary.open_spans, summary.faults) == (0, 0, {})
+    assert set(summary.dropped) <= {NOT_BEGUN_HERE, OF_NO_RUN}
 
 
 def test_a_finalizer_that_ends_a_span_inside_the_collector_does_no_harm() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import threading
 from collections import Counter
@@ -17,7 +18,7 @@ from opentelemetry.trace import get_current_span
 
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.otel import attribute_copy
-from tracedance_sdk.recording.framework_states import FRAMEWORK_STATE
+from tracedance_sdk.recording.framework_states import FRAMEWORK_STATE, watchers
 from tracedance_sdk.recording.gathered_spans import (
     CollectorLimits,
     GatheredSpans,
@@ -131,6 +132,8 @@ class SpanCollector(SpanProcessor):
         check_options({"journal": out, "redaction": redaction, "metadata": metadata})
         if on_trace is not None and not callable(on_trace):
             raise InvalidOption(f"on_trace={on_trace!r} cannot be called")
+        if inspect.iscoroutinefunction(on_trace):
+            raise InvalidOption(f"on_trace={on_trace!r} would have to be awaited; give a function")
         if type(max_traces) is not int or max_traces < 0:
             raise InvalidOption(f"max_traces={max_traces!r} is no number of traces")
         limits = checked_limits(limits)
@@ -143,6 +146,8 @@ class SpanCollector(SpanProcessor):
             session_id=session_id,
         )
         self._reader = state_reader(state, None)
+        if self._reader is None:
+            watchers.add(self)
         self._folder = None if out is None else Path(out).absolute()
         self._redaction = redaction
         self._assembly: RunAssembly | None = None
