@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from typing import Any, Final
 
 import orjson
@@ -201,4 +202,7 @@ def _id_of(fields: Mapping[str, Any]) -> Any:
 
 
 def _plain(value: object) -> Any:
+    if type(value) is datetime:
+        # The fast writer refuses times, and one in each turn would make it useless.
+        return value.isoformat()
     return plain(value) if isinstance(value, Record) else value
