@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from tracedance_sdk.errors import InvalidJSON
 from tracedance_sdk.otel.dialects.decoding import literal
 from tracedance_sdk.trace import UNKNOWN, Json, call_key, parse_json
+
+_NO_LETTERS: Final = re.compile(r"\W+")
 
 
 @dataclass
@@ -106,16 +109,18 @@ class Requests:
         if asked is not None:
             asked.call["bound_by"] = "id"
             return asked
+        names = dict.fromkeys((call["name"], function_name(call["name"])))
+        keys = [call_key(name, call.get("arguments")) for name in names]
         only_invented = given is not None
-        key = call_key(call["name"], call.get("arguments"))
-        asked = _first(self._by_key.get((key, only_invented)), _is_waiting)
-        if asked is not None:
-            asked.call["bound_by"] = "key"
-        else:
-            asked = _first(self._by_name.get((call["name"], only_invented)), _is_waiting)
-            if asked is None:
-                return None
-            asked.call["bound_by"] = "order"
+        by_key = (self._by_key.get((key, only_invented)) for key in keys)
+        by_name = (self._by_name.get((name, only_invented)) for name in names)
+        for bound_by, queues in (("key", by_key), ("order", by_name)):
+            asked = next((one for q in queues if (one := _first(q, _is_waiting))), None)
+            if asked is not None:
+                asked.call["bound_by"] = bound_by
+                break
+        if asked is None:
+            return None
         if given is not None:
             asked.call["id"] = given
             self._unanswered.setdefault(given, deque()).append(asked)
@@ -160,6 +165,11 @@ def _first(queue: deque[Asked] | None, is_free: Callable[[Asked], bool]) -> Aske
             return queue[0]
         queue.popleft()
     return None
+
+
+def function_name(title: str) -> str:
+    """Return the name that a model is told of a tool whose own is a title: words become one."""
+    return _NO_LETTERS.sub("_", title).strip("_").lower()
 
 
 def _is_waiting(asked: Asked) -> bool:

@@ -109,7 +109,8 @@ class Conversation:
             self._requests.add(self._open(), asked)
         else:
             given = asked.call.get("arguments", UNKNOWN)
-            asked.call.update(_present({**call, "id": None}))
+            # Under the name that the model was told, where the tool itself has another.
+            asked.call.update(_present({**call, "id": None, "name": None}))
             if given is not UNKNOWN and _is_positional(call.get("arguments")):
                 # The same by place instead of by name, as decorators record it.
                 asked.call["arguments"] = given

@@ -67,11 +67,10 @@ def openai_call(text: str) -> SeenCall | None:
     return SeenCall(name, call_id if isinstance(call_id, str) else None, text=written)
 
 
-def step_message(role: str, message: Message) -> Message | None:
+def step_message(role: str, message: Message) -> Message:
     """Return a message in a role of smolagents' own: what an agent's step asked and brought.
 
-    Returns:
-        The message, or None where it repeats what the model said: its code.
+    It says nothing where it repeats what the model said: its code.
     """
     if role == "tool-response":
         return message._replace(speaker="tool")
@@ -80,4 +79,4 @@ def step_message(role: str, message: Message) -> Message | None:
     if asked is None or not asked.calls:
         return message._replace(speaker="assistant")
     kept = tuple(call for call in asked.calls if call.name != _CODE_TOOL)
-    return message._replace(speaker="assistant", pieces=kept) if kept else None
+    return message._replace(speaker="assistant", pieces=kept)
