@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Final
+from weakref import WeakSet
 
 FRAMEWORK_STATE: Final[ContextVar[Callable[[], object] | None]] = ContextVar(
     "tracedance_framework_state", default=None
@@ -14,3 +15,6 @@ FRAMEWORK_STATE: Final[ContextVar[Callable[[], object] | None]] = ContextVar(
 A `SpanCollector` without a source of its own reads it where the first span starts that finds one,
 and again when the last root of that OpenTelemetry trace has ended.
 """
+
+watchers: Final[WeakSet[object]] = WeakSet()
+"""Who would take such a state: the collectors that have no source of their own."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -291,3 +292,185 @@ def test_what_the_spans_of_adk_do_not_carry_unless_told_to(
     ]
     assert story.notes(trace) == {"content_off", "arguments_unknown"}
     assert trace.fidelity.fit_for == ("reading",)
+
+
+def seat_taker(url: str, *, on_error: Callable[..., Any] | None = None) -> Any:
+    """An agent one of whose tools changes the session's state."""
+
+    def look_up_weather(city: str, tool_context: Any) -> dict[str, Any]:
+        """Tell the weather in a city."""
+        tool_context.state["looked_at"] = [city]
+        tool_context.state["temp:scratch"] = 1
+        tool_context.state["user:fond_of"] = city
+        return story.WEATHER
+
+    tools = [look_up_weather, story.book_train]
+    return an_agent(url, "booker", story.SYSTEM, tools, on_tool_error_callback=on_error)
+
+
+BEFORE = {"seat": "window"}
+AFTER = {"seat": "aisle", "looked_at": ["Rome"], "user:fond_of": "Rome"}
+
+
+async def ride(agent: Any, service: Any) -> dict[str, Any]:
+    """Ask the agent in a session that exists, and return the state that ADK keeps of it."""
+    from google.adk.runners import Runner
+    from google.genai import types
+
+    runner = Runner(agent=agent, app_name="trains", session_service=service)
+    where = {"app_name": "trains", "user_id": "u1", "session_id": "s1"}
+    await service.create_session(**where, state=dict(BEFORE))
+    asked = types.Content(role="user", parts=[types.Part(text=story.USER)])
+    events = runner.run_async(
+        user_id="u1", session_id="s1", new_message=asked, state_delta={"seat": "aisle"}
+    )
+    async for _ in events:
+        pass
+    session = await service.get_session(**where)
+    return dict(session.state)
+
+
+@pytest.fixture
+def integration() -> Iterator[Any]:
+    from tracedance_integrations import google_adk
+
+    google_adk.install()
+    yield google_adk
+    google_adk.uninstall()
+
+
+@adk("state")
+def test_the_sessions_state_is_the_state_of_a_collected_run(
+    integration: Any, collector: td.SpanCollector
+) -> None:
+    from google.adk.sessions import InMemorySessionService
+
+    with story.playing(story.BOTH) as models:
+        kept = asyncio.run(ride(seat_taker(models.url), InMemorySessionService()))
+    [trace] = collector.traces
+    assert (trace.initial_state, trace.final_state) == (BEFORE, kept)
+    assert kept == {**AFTER, "looked_at": ["Paris"], "user:fond_of": "Paris"}
+    assert "state_grading" in trace.fidelity.fit_for
+
+
+@adk("state")
+def test_the_sessions_state_is_the_state_of_a_recorders_run(integration: Any) -> None:
+    from google.adk.sessions import InMemorySessionService
+
+    with story.playing(story.STORY) as models, td.TraceRecorder() as recorder:
+        agent = seat_taker(models.url, on_error=tell_the_model)
+        kept = asyncio.run(ride(agent, InMemorySessionService()))
+    trace = recorder.trace
+    assert (trace.initial_state, trace.final_state) == (BEFORE, kept)
+    assert (kept, trace.agent.name) == (AFTER, "booker")
+
+
+@adk("state")
+def test_a_recorders_own_state_counts(integration: Any) -> None:
+    from google.adk.sessions import InMemorySessionService
+
+    with story.playing(story.STORY) as models, td.TraceRecorder(state=lambda: 7) as recorder:
+        agent = seat_taker(models.url, on_error=tell_the_model)
+        asyncio.run(ride(agent, InMemorySessionService()))
+    assert (recorder.trace.initial_state, recorder.trace.final_state) == (7, 7)
+
+
+@adk("state")
+def test_a_run_that_fails_has_the_state_that_it_left(
+    integration: Any, collector: td.SpanCollector
+) -> None:
+    from google.adk.sessions import InMemorySessionService
+
+    with (
+        story.playing(story.STORY[:2]) as models,
+        td.TraceRecorder() as recorder,
+        pytest.raises(RuntimeError, match=story.NO_SEATS),
+    ):
+        asyncio.run(ride(seat_taker(models.url), InMemorySessionService()))
+    assert recorder.trace.final_state == AFTER
+    assert collector.traces[0].final_state == AFTER
+
+
+@adk("state")
+def test_a_session_in_a_database_is_read_as_well(integration: Any, tmp_path: Path) -> None:
+    from google.adk.sessions.sqlite_session_service import SqliteSessionService
+
+    with story.playing(story.STORY) as models, td.TraceRecorder() as recorder:
+        agent = seat_taker(models.url, on_error=tell_the_model)
+        kept = asyncio.run(ride(agent, SqliteSessionService(str(tmp_path / "s.db"))))
+    assert (recorder.trace.initial_state, recorder.trace.final_state) == (BEFORE, kept)
+
+
+def counting_service(*, first_fails: bool = False) -> tuple[Any, list[Any]]:
+    """Return a session service, and what sessions it was asked for."""
+    from google.adk.sessions import InMemorySessionService
+
+    service: Any = InMemorySessionService()
+    get_session, asked = service.get_session, list[Any]()
+
+    async def counted(**where: Any) -> Any:
+        asked.append(where)
+        if first_fails and len(asked) == 1:
+            raise RuntimeError("the database is away")
+        return await get_session(**where)
+
+    service.get_session = counted
+    return service, asked
+
+
+@adk("no recorder")
+def test_without_anybody_who_records_the_session_is_not_read(
+    integration: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(integration, "watchers", ())
+    (bare, asked), (recorded, asked_more) = counting_service(), counting_service()
+    with story.playing(story.BOTH) as models:
+        kept = asyncio.run(ride(seat_taker(models.url), bare))
+    with story.playing(story.BOTH) as models, td.TraceRecorder():
+        assert asyncio.run(ride(seat_taker(models.url), recorded)) == kept
+    assert len(asked_more) == len(asked) + 1
+
+
+@adk("state")
+def test_a_session_that_cannot_be_read_troubles_no_run(
+    integration: Any, collector: td.SpanCollector
+) -> None:
+    with story.playing(story.BOTH) as models, td.TraceRecorder() as recorder:
+        service, _ = counting_service(first_fails=True)
+        kept = asyncio.run(ride(seat_taker(models.url), service))
+    assert kept["looked_at"] == ["Paris"]
+    assert recorder.trace.initial_state is UNKNOWN
+    assert collector.traces[0].initial_state is UNKNOWN
+
+
+@adk("state")
+def test_an_agent_in_a_tool_has_its_own_session(
+    integration: Any, collector: td.SpanCollector
+) -> None:
+    from google.adk.sessions import InMemorySessionService
+    from google.adk.tools.agent_tool import AgentTool
+
+    asked = {"request": story.TASK}
+    with story.playing(story.delegating("booker", asked)) as models:
+        tools = [AgentTool(seat_taker(models.url))]
+        guide = an_agent(models.url, "guide", story.GUIDE, tools)
+        with td.TraceRecorder() as recorder:
+            kept = asyncio.run(ride(guide, InMemorySessionService()))
+    assert kept == AFTER  # ADK hands the inner changes on
+    assert recorder.trace.final_state == collector.traces[0].final_state == AFTER
+    [inner] = [trace for trace in recorder.traces if trace.agent.name == "booker"]
+    assert inner.initial_state == {"seat": "aisle"}
+    assert inner.final_state == AFTER
+
+
+@adk("uninstall")
+def test_uninstalling_leaves_nothing_behind() -> None:
+    from google.adk.runners import Runner
+    from tracedance_integrations import google_adk
+
+    before = vars(Runner)["run_async"]
+    google_adk.install()
+    google_adk.install()
+    assert vars(Runner)["run_async"] is not before
+    google_adk.uninstall()
+    assert vars(Runner)["run_async"] is before
