@@ -183,6 +183,18 @@ def test_one_run_is_bounded_in_spans_and_says_so() -> None:
     assert collector.summary().dropped == {TOO_MANY: 11}
 
 
+def test_one_run_after_the_other_under_one_span_is_not_one_run_too_long() -> None:
+    collector = SpanCollector(limits=CollectorLimits(run_spans=20))
+    tracer = collector.provider.get_tracer("mine")
+    with tracer.start_as_current_span("main"):
+        for number in range(20):
+            run_of(tracer, f"w{number}", n_steps=1)
+    assert [trace.calls[0].name for trace in collector.traces] == [f"w{n}" for n in range(20)]
+    assert {ended(trace) for trace in collector.traces} == {True}
+    assert len({trace.id for trace in collector.traces}) == 20
+    assert collector.summary().dropped == {NOT_BEGUN_HERE: 1}
+
+
 def test_one_run_is_bounded_in_bytes_and_says_so() -> None:
     collector = SpanCollector(limits=CollectorLimits(run_bytes=10_000))
     tracer = collector.provider.get_tracer("mine")

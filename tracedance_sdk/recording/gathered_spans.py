@@ -230,7 +230,8 @@ class GatheredSpans:
     def end(self, span: ReadableSpan, *, size: int, counts: bool = True) -> Gathering | None:
         """Take a span that has just ended; return what is to be looked at, if anything is.
 
-        That is its gathering, once no root of it is open, or while more is held than may be.
+        That is its gathering, once no root of it is open, while more is held than may be, and
+        where it is long and `take_between` may take it.
 
         Args:
             span: It.
@@ -253,7 +254,8 @@ class GatheredSpans:
                 found.cut += span.dropped_attributes + span.dropped_events
                 found.size += size
                 self._n_bytes += size
-            return None if found.roots and not self._is_full() else found
+            is_waiting = found.roots and not self._is_full() and not self._is_between(found)
+            return None if is_waiting else found
 
     def add_log(self, record: Any, *, trace_id: int, size: int) -> None:
         """Take a log record of an open trace; others are counted."""
@@ -322,6 +324,11 @@ class GatheredSpans:
                     found.append(gathering)
         return found
 
+    def take_between(self, gathering: Gathering) -> list[Gathering]:
+        """Return the gathering, taken away, if it is long and nothing but its roots is open."""
+        with self._lock:
+            return [gathering] if self._is_between(gathering) and self._take(gathering) else []
+
     def take_ended(self) -> list[Gathering]:
         """Return, taken away, everything whose roots have ended."""
         with self._lock:
@@ -332,6 +339,12 @@ class GatheredSpans:
         """Return, taken away, everything."""
         with self._lock:
             return [g for g in list(self._gatherings.values()) if self._take(g)]
+
+    def _is_between(self, gathering: Gathering) -> bool:
+        is_long = len(gathering.known) > self._limits.run_spans // 2
+        if not is_long and gathering.size <= self._limits.run_bytes // 2:
+            return False
+        return bool(gathering.roots) and gathering.open.keys() <= gathering.roots
 
     def _is_full(self) -> bool:
         return self._n_spans > self._limits.spans or self._n_bytes > self._limits.bytes

@@ -288,6 +288,9 @@ class SpanCollector(SpanProcessor):
         gathering = self._spans.end(span, size=size, counts=CURRENT.get() is not QUIET)
         if gathering is None:
             return
+        if gathering.roots and not GUARD.attempt("agent", self._faults, _has_open_agent, gathering):
+            # A span around one run after the other: what is over need not wait for it.
+            self._finish(self._spans.take_between(gathering))
         if gathering.around is not None and not gathering.has_agent:
             gathering.has_agent = bool(
                 GUARD.attempt("agent", self._faults, _holds_agent, gathering)
@@ -356,6 +359,12 @@ def _holds_agent(gathering: Gathering) -> bool:
 
     looked, gathering.looked_at = gathering.looked_at, len(gathering.ended)
     return any(is_agent_span(span) for span in gathering.ended[looked:])
+
+
+def _has_open_agent(gathering: Gathering) -> bool:
+    from tracedance_sdk.otel import is_agent_span
+
+    return any(is_agent_span(span) for span in list(gathering.open.values()))
 
 
 def _size(span: ReadableSpan) -> int:
