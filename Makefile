@@ -123,7 +123,7 @@ test-local-model: $(LOCAL_MODEL_STAMP)
 		$(LOCAL_MODEL)/bin/python -m pytest --inline-snapshot=disable \
 		tests/replay/test_next_turn_local_model.py tests/judging/test_judge_local_model.py \
 		tests/replay/test_replay_local_model.py \
-		tests/behaviors/test_benchmark_local_model.py $(PYTEST_ARGS)
+		tests/behaviors/test_benchmark_local_model.py tests/frameworks/test_local_model.py $(PYTEST_ARGS)
 
 lint: venv
 	$(BIN)/ruff check .
