@@ -7,6 +7,7 @@ checkpointer is asked nor the stream is changed.
 from __future__ import annotations
 
 import contextlib
+import sys
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final
@@ -15,7 +16,7 @@ from tracedance_integrations.langchain.messages import as_json, fields_of, is_me
 from tracedance_integrations.langchain.tools import SEEN
 from tracedance_sdk.formats import ModelRequest, request_from_langchain
 from tracedance_sdk.recording.driving import iterate_async_in, iterate_in
-from tracedance_sdk.recording.integrating import AgentOperation, Patches, start_agent
+from tracedance_sdk.recording.integrating import AgentOperation, Patches, attempt, start_agent
 
 _UNNAMED: Final = "LangGraph"
 
@@ -49,9 +50,9 @@ def _first(wrapped: Any, loop: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     run = _RUN.get()
     if run is None:
         return wrapped(*args, **kwargs)
-    run.meet(loop)
+    attempt("graph", run.meet, loop)
     value = wrapped(*args, **kwargs)
-    run.take_up()
+    attempt("graph", run.take_up)
     return value
 
 
@@ -60,7 +61,7 @@ def _after_tick(wrapped: Any, loop: Any, args: Any, kwargs: dict[str, Any]) -> A
     value = wrapped(*args, **kwargs)
     run = _RUN.get()
     if run is not None:
-        run.take_input(loop)
+        attempt("graph", run.take_input, loop)
     return value
 
 
@@ -104,9 +105,7 @@ class GraphRun:
 
     def fail(self, error: BaseException) -> None:
         """The graph has failed, or its caller stopped reading."""
-        from langgraph.errors import GraphBubbleUp
-
-        if isinstance(error, GraphBubbleUp):
+        if isinstance(error, _waits()):
             self.exhaust()
             return
         self._tell_end()
@@ -158,6 +157,12 @@ def _name(graph: Any) -> str | None:
     config = ensure_config()
     node: str | None = config.get("metadata", {}).get("langgraph_node")
     return node
+
+
+def _waits() -> tuple[type[BaseException], ...]:
+    """Return the exceptions with which a graph only waits for somebody, or hands on."""
+    kind = getattr(sys.modules.get("langgraph.errors"), "GraphBubbleUp", None)
+    return () if kind is None else (kind,)
 
 
 def _state(loop: Any) -> Any:

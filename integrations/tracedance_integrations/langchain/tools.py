@@ -102,8 +102,8 @@ def _use(tool: Any, args: Any, kwargs: dict[str, Any], seen: _Seen) -> ToolUse:
 
 
 def _pauses() -> tuple[type[BaseException], ...]:
-    graphs = sys.modules.get("langgraph.errors")
-    return () if graphs is None else (graphs.GraphInterrupt,)
+    kind = getattr(sys.modules.get("langgraph.errors"), "GraphInterrupt", None)
+    return () if kind is None else (kind,)
 
 
 def _arguments(tool: Any, given: Any) -> Any:
