@@ -104,7 +104,7 @@ class _Responses(Driver):
         from opentelemetry.sdk.trace.export import SimpleSpanProcessor
         from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-        class Ends(TracingProcessor):
+        class Ends(TracingProcessor):  # type: ignore[misc]  # untyped where it is not installed
             def __init__(self) -> None:
                 self.spans = 0
 
@@ -114,8 +114,8 @@ class _Responses(Driver):
             def _ignored(self, *_: Any) -> None:
                 """Take no notice."""
 
-            on_trace_start = on_trace_end = on_span_start = _ignored  # type: ignore[assignment]
-            shutdown = force_flush = _ignored  # type: ignore[assignment]
+            on_trace_start = on_trace_end = on_span_start = _ignored
+            shutdown = force_flush = _ignored
 
         exporter, provider, own = InMemorySpanExporter(), TracerProvider(), Ends()
         provider.add_span_processor(SimpleSpanProcessor(exporter))
@@ -160,11 +160,10 @@ def _as_tool(agent: Any, helper: Scene) -> Any:
     """Return the agent as a tool whose parameter is called as the scenes call it."""
     from agents import Runner, function_tool
 
-    @function_tool(name_override=f"ask_{helper.agent}", description_override="Ask.")
     async def ask(question: str) -> str:
         return str((await Runner.run(agent, question)).final_output)
 
-    return ask
+    return function_tool(ask, name_override=f"ask_{helper.agent}", description_override="Ask.")
 
 
 @pytest.fixture(autouse=True)

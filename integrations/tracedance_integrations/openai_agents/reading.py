@@ -39,10 +39,10 @@ def output_for(step: Any, call_id: str | None) -> Any:
     return None
 
 
-def request(
+def request(  # noqa: PLR0917  # as the SDK calls it
     model: Any,
     system_instructions: str | None,
-    input: Any,  # noqa: A002  # as the SDK calls it
+    input: Any,  # noqa: A002
     model_settings: Any,
     tools: Sequence[Any],
     output_schema: Any = None,  # noqa: ARG001  # the schema is no part of a turn

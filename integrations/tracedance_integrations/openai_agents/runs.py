@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from tracedance_integrations.openai_agents import reading
-from tracedance_sdk.recording.driving import Operation, await_in
+from tracedance_sdk.recording.driving import UNRECORDED, Operation, await_in
 from tracedance_sdk.recording.integrating import Relay, ToolOutcome, ToolUse, attempt, start_agent
 from tracedance_sdk.recording.scopes import open_runs
 
@@ -64,9 +64,11 @@ async def _run(agent: Any, given: Any, body: Callable[[], Awaitable[Any]]) -> An
 
 
 def _begin(agent: Any) -> Operation:
-    return start_agent(
-        str(getattr(agent, "name", "agent")), system_prompt=reading.instructions(agent)
-    )
+    return attempt("agent", _started, agent) or UNRECORDED
+
+
+def _started(agent: Any) -> Operation:
+    return start_agent(agent.name, system_prompt=reading.instructions(agent))
 
 
 async def _relayed(body: Callable[[], Awaitable[Any]]) -> Any:

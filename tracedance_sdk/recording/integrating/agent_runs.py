@@ -179,6 +179,7 @@ class SubRun(AgentRun):
                 state=told.state,
             )
         )
+        self._name = who.name
         self._around = scope
         if told.call_id is not None:
             self._around = Scope(scope.run, scope.span_id, call_id=told.call_id, span=scope.span)
@@ -189,6 +190,11 @@ class SubRun(AgentRun):
             super()._begin()
         finally:
             CURRENT.reset(token)
+        run = self._life.run
+        if run is not None:
+            # Any other agent that begins in it works for this one.
+            run.agent_seen = self._name
+            run.agents_within += 1
 
     def tell_state(self, read: Callable[[], object]) -> None:
         """Take the framework's state as it is now."""
