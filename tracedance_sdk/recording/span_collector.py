@@ -17,7 +17,8 @@ from opentelemetry.trace import Span as ApiSpan
 from opentelemetry.trace import get_current_span
 
 from tracedance_sdk.errors import InvalidOption
-from tracedance_sdk.otel import attribute_copy
+from tracedance_sdk.otel import attribute_copy, is_agent_span
+from tracedance_sdk.recording.collected_runs import RunAssembly, is_own
 from tracedance_sdk.recording.framework_states import FRAMEWORK_STATE, watchers
 from tracedance_sdk.recording.gathered_spans import (
     CollectorLimits,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.sdk._logs import LogRecordProcessor
 
-    from tracedance_sdk.recording.collected_runs import RunAssembly
     from tracedance_sdk.recording.redaction import Redactor
     from tracedance_sdk.trace import Trace
 
@@ -137,7 +137,7 @@ class SpanCollector(SpanProcessor):
         if type(max_traces) is not int or max_traces < 0:
             raise InvalidOption(f"max_traces={max_traces!r} is no number of traces")
         limits = checked_limits(limits)
-        self._description = describe_run(
+        description = describe_run(
             agent="agent",
             tools=(),
             metadata=metadata,
@@ -148,15 +148,16 @@ class SpanCollector(SpanProcessor):
         self._reader = state_reader(state, None)
         if self._reader is None:
             watchers.add(self)
-        self._folder = None if out is None else Path(out).absolute()
-        self._redaction = redaction
-        self._assembly: RunAssembly | None = None
         self._spans = GatheredSpans(limits)
+        folder = None if out is None else Path(out).absolute()
         self._kept = KeptTraces(
-            out=self._folder,
+            out=folder,
             on_trace=on_trace,
             max_traces=max_traces,
             max_bytes=limits.kept_bytes,
+        )
+        self._assembly = RunAssembly(
+            description, redaction=redaction, folder=folder, used=self._kept.knows
         )
         self._provider: TracerProvider | None = None
         self.start_afresh_in_child()
@@ -324,15 +325,6 @@ class SpanCollector(SpanProcessor):
             GUARD.attempt("assembly", self._faults, self._assemble, gathering)
 
     def _assemble(self, gathering: Gathering) -> None:
-        from tracedance_sdk.recording.collected_runs import RunAssembly, is_own
-
-        if self._assembly is None:
-            self._assembly = RunAssembly(
-                self._description,
-                redaction=self._redaction,
-                folder=self._folder,
-                used=self._kept.knows,
-            )
         faults = self._faults
         traces = GUARD.attempt("assembly", faults, self._assembly.traces, gathering, faults)
         if not traces:
@@ -355,15 +347,11 @@ def _span_around(span: Span, parent_context: Context | None) -> ApiSpan | None:
 
 def _holds_agent(gathering: Gathering) -> bool:
     """Whether one of the spans that have ended since the last look is an agent's."""
-    from tracedance_sdk.otel import is_agent_span
-
     looked, gathering.looked_at = gathering.looked_at, len(gathering.ended)
     return any(is_agent_span(span) for span in gathering.ended[looked:])
 
 
 def _has_open_agent(gathering: Gathering) -> bool:
-    from tracedance_sdk.otel import is_agent_span
-
     return any(is_agent_span(span) for span in list(gathering.open.values()))
 
 
