@@ -358,3 +358,28 @@ def test_a_folder_that_cannot_be_made_is_one_line(
         assert tracedance([*command, str(out)]) == 2
         assert capsys.readouterr().err.count("\n") == 1
     assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are read from /proc")
+def test_ctrl_c_ends_all_processes_of_a_scan_without_a_word(tmp_path: Path) -> None:
+    store_of(tmp_path / "s", *[[retrying(k * 20 + n) for n in range(20)] for k in range(6)])
+    command = [str(Path(sys.executable).with_name("tracedance")), "scan", str(tmp_path / "s")]
+    command += ["--jobs", "2", "--json"]
+    codes = []
+    for delay in (0.0, 0.3, 0.8):  # while Python starts in them, while they load, while they work
+        process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+        )
+        ends = time.monotonic() + 60
+        while time.monotonic() < ends and len(in_session(process.pid)) < 3:
+            time.sleep(0.01)
+        time.sleep(delay)
+        os.killpg(process.pid, signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+        codes.append(process.returncode)
+        assert told.strip() == b""
+        while time.monotonic() < ends and in_session(process.pid):
+            time.sleep(0.1)
+        assert in_session(process.pid) == []
+    assert codes[0] == 130
+    assert set(codes) <= {130, 0}, "it may be done before it is interrupted"

@@ -11,7 +11,6 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -31,7 +30,7 @@ from tracedance_sdk.grading import (
     load_spec,
     rows_of,
 )
-from tracedance_sdk.store import end_with_parent
+from tracedance_sdk.store import end_with_parent, interruptions_held
 from tracedance_sdk.trace import Trace
 
 _AHEAD: Final = 2
@@ -212,26 +211,13 @@ def grade_in_processes(
     n_processes = min(jobs, len(sources))
     with ProcessPoolExecutor(n_processes, context, _open_in_worker, (plan,)) as pool:
         try:
-            with _interruptions_held():
+            with interruptions_held():
                 found = pool.map(_grade_in_worker, sources)  # which starts all processes
             yield from found
         except BrokenProcessPool as error:
             raise TraceDanceError(
                 "a grading process ended unexpectedly, perhaps for want of memory; try --jobs 1"
             ) from error
-
-
-@contextmanager
-def _interruptions_held() -> Iterator[None]:
-    """Hold Ctrl-C back; processes that are started meanwhile begin with it held back too."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _worker_tools: list[GradingTools] = []

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.store.queries import VIEWS, Selection
     from tracedance_sdk.store.removal import PruneSummary
     from tracedance_sdk.store.trace_store import ToolLimit, TraceStore
-    from tracedance_sdk.store.worker_life import end_with_parent
+    from tracedance_sdk.store.worker_life import end_with_parent, interruptions_held
 
 __all__ = [
     "FAMILIES",
@@ -72,6 +72,7 @@ __all__ = [
     "end_with_parent",
     "holds_store",
     "import_sources",
+    "interruptions_held",
     "is_data_name",
     "manifest_number",
     "rank_of",
@@ -100,6 +101,6 @@ __getattr__, __dir__ = lazy_face(
         "queries": ("VIEWS", "Selection"),
         "removal": ("PruneSummary",),
         "trace_store": ("ToolLimit", "TraceStore"),
-        "worker_life": ("end_with_parent",),
+        "worker_life": ("end_with_parent", "interruptions_held"),
     },
 )

@@ -1,10 +1,16 @@
-"""A process that shares in some work ends when the process that started it is gone."""
+"""A process that shares in some work leaves its end to the process that started it.
+
+It ends when that one is gone, and Ctrl-C does not reach it: who started it is told, and ends it.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 def end_with_parent() -> None:
@@ -22,3 +28,19 @@ def end_with_parent() -> None:
         os._exit(1)
 
     threading.Thread(target=wait, name="end-with-parent", daemon=True).start()
+
+
+@contextmanager
+def interruptions_held() -> Iterator[None]:
+    """Hold Ctrl-C back; processes that are started meanwhile begin with it held back, and keep so.
+
+    Without it one that is still starting Python tells of the interruption at length.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -30,7 +30,7 @@ from tracedance_sdk.behaviors.foreign.walls import keep_steady, limit, started, 
 from tracedance_sdk.behaviors.hits import Candidate, Evidence, Hit, named_hit
 from tracedance_sdk.behaviors.run import Run
 from tracedance_sdk.errors import InvalidQuery, InvalidSpec, Problem, TraceDanceError, shown
-from tracedance_sdk.store import PartitionKey, PartitionReader, views_asked
+from tracedance_sdk.store import PartitionKey, PartitionReader, end_with_parent, views_asked
 from tracedance_sdk.trace import Json, spelled_out
 
 _START_S: Final = 60.0
@@ -182,6 +182,7 @@ def _search(
     """Run in the new process: say what is found piece by piece."""
     sql, code = behavior.anchor.sql, behavior.anchor.code
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
     keep_steady()
     with suppress(BrokenPipeError), PartitionReader(*where) as reader:
         load_what_is_offered()

@@ -17,6 +17,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Final
 
+from tracedance_sdk.store import interruptions_held
+
 _ROOM_BYTES: Final = 1 << 30
 _FORBIDDEN: Final = (
     "open", "os.", "socket.", "subprocess.", "shutil.", "ctypes.", "urllib.", "http.", "pty.",
@@ -35,7 +37,8 @@ def started(process: BaseProcess) -> None:
         before = os.environ.get(_SEED)
         os.environ[_SEED] = "0"
         try:
-            process.start()
+            with interruptions_held():
+                process.start()
         finally:
             if before is None:
                 del os.environ[_SEED]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -23,7 +24,7 @@ from tracedance_sdk.behaviors.scanning.partition import (
     partition_outcome,
 )
 from tracedance_sdk.errors import InvalidOption, StoreError
-from tracedance_sdk.store import PartitionKey, TraceStore, end_with_parent
+from tracedance_sdk.store import PartitionKey, TraceStore, end_with_parent, interruptions_held
 
 
 class Funnel(NamedTuple):
@@ -178,16 +179,28 @@ def _outcomes(
             yield key, job.run(key)
         return
     number = min(processes, len(keys))
-    pool = ProcessPoolExecutor(number, get_context("spawn"), end_with_parent)
+    others = active_children()
+    pool = ProcessPoolExecutor(number, get_context("spawn"), _begin)
     try:
-        futures = {pool.submit(job.run, key): key for key in keys}
+        with interruptions_held():
+            futures = {pool.submit(job.run, key): key for key in keys}
         for future in as_completed(futures):
             yield futures[future], future.result()
     except BrokenProcessPool as error:
         hint = "in a program of your own, processes=... belongs under a main guard"
         raise StoreError(f"a process that scanned ended before its time; {hint}") from error
+    except BaseException:
+        for process in active_children():
+            if process not in others:
+                process.kill()  # a partition may take long, and nobody wants it any more
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _begin() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process ends it
+    end_with_parent()
 
 
 def _joined(outcomes: Iterable[Outcome], ids: Sequence[str], caps: Caps | None) -> StoreScan:
