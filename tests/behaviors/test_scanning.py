@@ -338,7 +338,11 @@ def test_a_folder_that_a_scan_writes_into_is_refused_to_another(
     assert "is being written by another scan; name another folder, or wait" in error
     assert error.count("\n") == 1
     assert tracedance(command) == 0
+    left = [out / ".occurrences.jsonl.123.tmp", out / "partitions" / "abc.123.tmp"]
+    for draft in left:
+        draft.write_bytes(b"cut o")
     assert tracedance(command) == 0
+    assert not any(draft.exists() for draft in left), "drafts of a killed scan are cleared away"
 
 
 def test_a_folder_that_was_made_for_nothing_is_taken_away(tmp_path: Path) -> None:

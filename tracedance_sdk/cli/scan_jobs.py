@@ -111,6 +111,8 @@ def held_for_scan(out: Path | None) -> Iterator[None]:
         raise UnreadableFile(f"{str(out)!r} cannot be made: {error.strerror}") from error
     try:
         with held(out, by="scan"):
+            for draft in (*out.glob(".occurrences.jsonl.*.tmp"), *out.glob("partitions/*.tmp")):
+                draft.unlink(missing_ok=True)  # of a scan that was killed: nobody else is here
             yield
     finally:
         if is_new:
