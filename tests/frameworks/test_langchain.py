@@ -10,7 +10,11 @@ import pytest
 
 from tracedance_sdk.testing import Check, Driver, Endpoint, Scene, checks_for
 
-pytestmark = pytest.mark.needs("langchain", "langgraph", "langchain_openai")
+pytestmark = [
+    pytest.mark.needs("langchain", "langgraph", "langchain_openai"),
+    # Older versions warn of what they themselves import.
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
 
 
 class _LangChain(Driver):

@@ -17,14 +17,10 @@ from tracedance_sdk.recording import GivenAnswer, answers_from
 from tracedance_sdk.testing import Desk, Endpoint, Scene, Step, mail, scripted_models
 from tracedance_sdk.trace import Trace
 
-if importlib.util.find_spec("langgraph") is not None:
-    # Hints of tools are looked up in the module.
-    from langchain_core.tools import InjectedToolArg, InjectedToolCallId
-    from langgraph.prebuilt import InjectedState
-
 pytestmark = [
     pytest.mark.needs("langchain", "langgraph", "langchain_openai"),
     pytest.mark.usefixtures("_installed"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 
 
@@ -248,18 +244,20 @@ def test_arguments_that_do_not_fit_are_a_failed_call() -> None:
 
 
 def test_a_result_is_recorded_as_the_tool_returned_it_without_what_the_framework_adds() -> None:
+    from langchain_core.tools import InjectedToolArg, InjectedToolCallId
+    from langgraph.prebuilt import InjectedState
 
-    @as_tool
-    def lookup(
-        at: str,
-        state: Annotated[dict[str, Any], InjectedState],
-        call: Annotated[str, InjectedToolCallId],
-        secret: Annotated[str, InjectedToolArg] = "hidden",
-    ) -> dict[str, Any]:
+    def lookup(at: Any, state: Any, call: Any, secret: Any = "hidden") -> Any:
         """Look something up."""
         return {"at": at, "messages": len(state["messages"]), "call": call}
 
-    call, told = once(lookup, {"at": "sky"})
+    lookup.__annotations__ = {
+        "at": str,
+        "state": Annotated[dict[str, Any], InjectedState],
+        "call": Annotated[str, InjectedToolCallId],
+        "secret": Annotated[str, InjectedToolArg],
+    }
+    call, told = once(as_tool(lookup), {"at": "sky"})
     assert call.arguments == {"at": "sky"}
     assert call.result.content == {"at": "sky", "messages": 1, "call": "c1"}
     assert told.content == '{"at": "sky", "messages": 1, "call": "c1"}'

@@ -17,6 +17,7 @@ from tracedance_sdk.trace import UNKNOWN
 pytestmark = [
     pytest.mark.needs("langchain", "langgraph", "langchain_openai"),
     pytest.mark.usefixtures("_installed"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 
 

@@ -111,7 +111,11 @@ def _arguments(tool: Any, given: Any) -> Any:
     if not isinstance(given, dict):
         return {next(iter(tool.args), "input"): given}
     leave_out = getattr(tool, "_filter_injected_args", None)
-    return given if leave_out is None else leave_out(given)
+    if leave_out is not None:
+        return leave_out(given)
+    # Before langchain-core 1.1, only the schema for the model tells which arguments are its own.
+    own = getattr(tool.tool_call_schema, "model_fields", given)
+    return {key: value for key, value in given.items() if key in own}
 
 
 def _message(name: str, content: Any, call_id: str | None) -> Any:
