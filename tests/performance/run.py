@@ -92,6 +92,7 @@ def main(line: list[str]) -> int:
     prepare()
     from tests.performance import (
         imports,
+        integrations,
         memory,
         model_calls,
         recording_calls,
@@ -114,6 +115,7 @@ def main(line: list[str]) -> int:
         replay_answers,
         replay_pairs,
         scanning,
+        integrations,
     )
     budgets = [budget for module in modules for budget in module.BUDGETS]
     known = [budget.name for budget in budgets]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from tracedance_sdk.formats.message_pieces import Message, Piece, SeenResult, Speaker
-from tracedance_sdk.formats.message_shapes import read_message
+from tracedance_sdk.formats.message_pieces import Message, Piece, SeenCall, SeenResult, Speaker
 from tracedance_sdk.formats.model_requests import ModelRequest, without_system
 from tracedance_sdk.formats.piece_shapes import read_pieces
 from tracedance_sdk.formats.tool_shapes import read_tools
 from tracedance_sdk.formats.transcript import text_part
-from tracedance_sdk.trace import Json, canonical_json
+from tracedance_sdk.trace import UNKNOWN, Json, canonical_json
 
 _SPEAKERS: Final[dict[str, Speaker]] = {
     "system-prompt": "system",
@@ -29,7 +28,6 @@ _BOOKKEEPING: Final = frozenset(
 """Parts that models are not shown as such."""
 
 _SUCCESS: Final = {"success": True, "failed": False, "retried": False, "denied": False}
-_LISTS: Final = ("function_tools", "output_tools", "native_tools", "builtin_tools")
 _COUNTS: Final = (
     "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens",
     "input_audio_tokens", "cache_audio_read_tokens", "output_audio_tokens",
@@ -54,35 +52,33 @@ class PydanticAIReply(NamedTuple):
     response_id: str | None
 
 
-def request_from_pydantic_ai(body: Mapping[str, Any]) -> ModelRequest:
+def request_from_pydantic_ai(
+    messages: Sequence[Message],
+    *,
+    instructions: str | None = None,
+    tools: Sequence[Json] = (),
+    model: str | None = None,
+    settings: Mapping[str, Json] | None = None,
+) -> ModelRequest:
     """Return what Pydantic AI asks a model.
 
     Args:
-        body: ``messages`` as its message history is written to JSON; ``model``, ``settings``; and
-            from the parameters of the request ``function_tools``, ``output_tools`` and
-            ``native_tools``. What the last of its requests says under ``instructions`` ends the
-            system prompt.
+        messages: Its message history, as `read_pydantic_ai` reads each item.
+        instructions: Of the last request; they end the system prompt.
+        tools: Definitions of function tools and output tools.
+        model: As it was asked for.
+        settings: Sampling settings.
 
     Example:
         >>> parts = [{"part_kind": "user-prompt", "content": "Hi"}]
-        >>> asked = request_from_pydantic_ai(
-        ...     {"messages": [{"kind": "request", "parts": parts, "instructions": "Be kind."}]}
-        ... )
+        >>> said = read_pydantic_ai({"kind": "request", "parts": parts})
+        >>> asked = request_from_pydantic_ai(said, instructions="Be kind.")
         >>> asked.system, [message.text for message in asked.messages]
         ('Be kind.', ['Hi'])
     """
-    items = body.get("messages") or ()
-    found = without_system(
-        ModelRequest(
-            [message for item in items for message in read_pydantic_ai(item)],
-            None,
-            read_tools([tool for key in _LISTS for tool in body.get(key) or ()]),
-            body.get("model"),
-            body.get("settings") or None,
-        )
-    )
-    instructions = _instructions(items)
-    if instructions is None:
+    asked = ModelRequest(messages, None, read_tools(list(tools)), model, settings or None)
+    found = without_system(asked)
+    if not instructions:
         return found
     whole = instructions if found.system is None else f"{found.system}\n\n{instructions}"
     return found._replace(system=whole)
@@ -95,12 +91,13 @@ def read_pydantic_ai(item: Json) -> list[Message]:
     """
     if not isinstance(item, dict):
         return []
+    parts = [part for part in item.get("parts") or () if isinstance(part, dict)]
     if item.get("kind") == "response":
-        message = read_message({"role": "assistant", "parts": item.get("parts")})
-        return [] if message is None else [message]
+        said = [piece for part in parts for piece in _said(part)]
+        return [Message("assistant", tuple(said))]
     found: list[tuple[Speaker, list[Piece]]] = []
-    for part in item.get("parts") or ():
-        if not isinstance(part, dict) or part.get("part_kind") in _BOOKKEEPING:
+    for part in parts:
+        if part.get("part_kind") in _BOOKKEEPING:
             continue
         speaker, pieces = _read(part)
         if found and found[-1][0] == speaker:
@@ -133,10 +130,8 @@ def _read(part: dict[str, Any]) -> tuple[Speaker, list[Piece]]:
     if kind == "retry-feedback" or (kind == "retry-prompt" and part.get("tool_name") is None):
         # Nobody's words, and no call's result: the environment speaks.
         return "tool", [text_part(_feedback(part.get("content")))]
-    if kind == "retry-prompt":
-        return "tool", read_pieces([part])
-    if kind == "tool-return":
-        return "tool", [_outcome(piece, part) for piece in read_pieces([part])]
+    if kind in ("retry-prompt", "tool-return"):
+        return "tool", [_result(part)]
     content = part.get("content")
     if isinstance(content, str):
         return _SPEAKERS.get(str(kind), "user"), [text_part(content)] if content else []
@@ -145,12 +140,33 @@ def _read(part: dict[str, Any]) -> tuple[Speaker, list[Piece]]:
     return "user", read_pieces([part])
 
 
-def _outcome(piece: Piece, part: dict[str, Any]) -> Piece:
-    """Return a result with whether its call succeeded, where the part says so."""
-    outcome = part.get("outcome")
-    if not isinstance(piece, SeenResult) or outcome not in _SUCCESS:
-        return piece
-    return piece._replace(ok=_SUCCESS[outcome])
+def _said(part: dict[str, Any]) -> list[Piece]:
+    """Return what one part of a response says."""
+    kind, content = part.get("part_kind"), part.get("content")
+    if kind == "text" and isinstance(content, str) and not part.get("citations"):
+        return [text_part(content)] if content else []
+    name = part.get("tool_name")
+    if kind == "tool-call" and isinstance(name, str):
+        args = part.get("args")
+        if args in (None, ""):
+            args = {}
+        call_id = _text(part.get("tool_call_id"))
+        if isinstance(args, str):
+            return [SeenCall(name, call_id, UNKNOWN, args)]
+        return [SeenCall(name, call_id, args)]
+    return read_pieces([part])
+
+
+def _result(part: dict[str, Any]) -> SeenResult:
+    """Return a result, with whether its call succeeded where the part says so."""
+    outcome = "retried" if part["part_kind"] == "retry-prompt" else part.get("outcome")
+    content, error = part.get("content"), None
+    if outcome == "retried":
+        kind = "ModelRetry" if isinstance(content, str) else "ValidationError"
+        error = {"type": kind, "message": _feedback(content)}
+    ok = _SUCCESS.get(str(outcome))
+    call_id, name = _text(part.get("tool_call_id")), _text(part.get("tool_name"))
+    return SeenResult(call_id, name, content, ok, error)
 
 
 def _typed(item: Json) -> Json:
@@ -165,11 +181,6 @@ def _typed(item: Json) -> Json:
 def _feedback(content: Json) -> str:
     """Return why output could not be used: text as it is, the details of errors as JSON."""
     return content if isinstance(content, str) else canonical_json(content).decode()
-
-
-def _instructions(items: Iterable[Json]) -> str | None:
-    requests = [i for i in items if isinstance(i, dict) and i.get("kind") == "request"]
-    return _text(requests[-1].get("instructions")) if requests else None
 
 
 def _usage(usage: Json) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@
 
     td_pydantic_ai.install()
 
-Inside an open recorder, an agent's run is the recorder's run, and one that is started in a tool is a
+Inside an open recorder, an agent's run is the recorder's run, and one started in a tool is a
 sub-agent's. Every class of models is recorded, and every kind of toolset. `install` changes the
 framework's classes and `uninstall` puts them back.
 """
@@ -21,6 +21,7 @@ def _hooks(patches: Patches) -> None:
     from pydantic_ai.agent import AbstractAgent
     from pydantic_ai.models import Model
     from pydantic_ai.toolsets import AbstractToolset
+
     from tracedance_integrations.pydantic_ai import agents, model_calls, tools
     from tracedance_integrations.pydantic_ai.families import wrap_family
 

@@ -9,11 +9,10 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
-from tracedance_sdk.recording.driving import UNRECORDED
+from tracedance_integrations.pydantic_ai import reading
 from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
 from tracedance_sdk.recording.integrating import overhear, start_agent
 from tracedance_sdk.recording.scopes import open_runs
-from tracedance_integrations.pydantic_ai import reading
 
 
 def iterate(wrapped: Any, agent: Any, args: Any, kwargs: dict[str, Any]) -> Any:

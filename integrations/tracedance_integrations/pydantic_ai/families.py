@@ -23,7 +23,7 @@ def wrap_family(patches: Patches, root: type[Any], around: Mapping[str, Around])
         _wrap(patches, member, around)
     before = vars(root).get("__init_subclass__")
 
-    def begin(cls: type[Any], **kwargs: Any) -> None:
+    def begin(cls: type[Any], /, **kwargs: Any) -> None:
         if before is None:
             super(root, cls).__init_subclass__(**kwargs)
         else:

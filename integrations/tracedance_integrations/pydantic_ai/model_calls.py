@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
+from tracedance_integrations.pydantic_ai import reading
 from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
 from tracedance_sdk.recording.integrating import ModelCall, start_model_call, watched_async
-from tracedance_integrations.pydantic_ai import reading
 
 
 async def request(wrapped: Any, model: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -54,6 +54,8 @@ async def _streamed(call: ModelCall, opened: Any) -> AsyncIterator[Any]:
     try:
         yield response
     except BaseException as error:
+        if isinstance(error, GeneratorExit):
+            call.abandon(said.reply)
         call.fail(error, said.reply)
         if not await manager.__aexit__(type(error), error, error.__traceback__):
             raise

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import weakref
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple, cast
 
 from tracedance_sdk.formats import (
+    Message,
     ModelRequest,
+    read_pydantic_ai,
     reply_from_pydantic_ai,
     request_from_pydantic_ai,
 )
@@ -21,39 +25,125 @@ def request(
 ) -> ModelRequest:
     """Return what a model is asked."""
     settings = {**(getattr(model, "settings", None) or {}), **(model_settings or {})}
+    given = {key: value for key, value in settings.items() if value is not None}
     asked = model_request_parameters
     return request_from_pydantic_ai(
-        {
-            "messages": written(messages),
-            "model": model.model_name,
-            "settings": plain({k: v for k, v in settings.items() if v is not None}),
-            "function_tools": [_tool(tool) for tool in getattr(asked, "function_tools", ())],
-            "output_tools": [_tool(tool) for tool in getattr(asked, "output_tools", ())],
-        }
+        _read(messages),
+        instructions=_instructions(messages),
+        tools=[
+            _tool(tool)
+            for name in ("function_tools", "output_tools")
+            for tool in getattr(asked, name, ())
+        ],
+        model=model.model_name,
+        settings=_plain(given) if given else None,
     )
 
 
 def ending(run: Any) -> ModelRequest:
     """Return what a run says after its model's last words: the results of its last calls."""
     last = run.all_messages()[-1:]
-    return request_from_pydantic_ai({"messages": written([m for m in last if m.kind == "request"])})
+    return request_from_pydantic_ai(_read(message for message in last if message.kind == "request"))
 
 
 def reply(response: Any) -> ModelReply:
     """Return what a model answered."""
-    return ModelReply(*reply_from_pydantic_ai(written([response])[0]))
+    details = response.provider_details
+    told = reply_from_pydantic_ai(
+        {
+            "parts": _written(response),
+            "usage": vars(response.usage),
+            "model_name": response.model_name,
+            "provider_details": details if isinstance(details, dict) else None,
+            "provider_response_id": response.provider_response_id,
+            "finish_reason": response.finish_reason,
+        }
+    )
+    _keep(response, [told.message])
+    return ModelReply(*told)
 
 
-def written(messages: Any) -> list[Any]:
-    """Return messages as JSON."""
-    from pydantic_ai.messages import ModelMessagesTypeAdapter
+class _Kept(NamedTuple):
+    """A message of the framework that has been read."""
 
-    found: list[Any] = ModelMessagesTypeAdapter.dump_python(messages, mode="json")
+    origin: weakref.ref[Any]
+    parts: tuple[Any, ...]
+    found: list[Message]
+
+
+_SIMPLE: Final = {
+    "system-prompt": ("content",),
+    "user-prompt": ("content",),
+    "text": ("content",),
+    "tool-call": ("tool_name", "tool_call_id", "args"),
+    "tool-return": ("tool_name", "tool_call_id", "outcome", "content"),
+}
+"""What is read of the most frequent parts, of which the last may be anything."""
+
+_KEPT: Final[dict[int, _Kept]] = {}
+"""By the message's `id`, as long as it lives: every request repeats the messages before it."""
+
+
+def _read(messages: Iterable[Any]) -> list[Message]:
+    found: list[Message] = []
+    for message in messages:
+        kept = _KEPT.get(id(message))
+        if kept is not None and _holds(kept, message):
+            found += kept.found
+            continue
+        item = {"kind": message.kind, "parts": _written(message)}
+        found += _keep(message, read_pydantic_ai(item)).found
     return found
 
 
-def plain(value: Any) -> Any:
-    """Return any value as JSON; what has no form there, by its ``repr``."""
+def _keep(message: Any, found: list[Message]) -> _Kept:
+    key = id(message)
+    origin = weakref.ref(message, lambda _: _KEPT.pop(key, None))
+    kept = _KEPT[key] = _Kept(origin, tuple(message.parts), found)
+    return kept
+
+
+def _holds(kept: _Kept, message: Any) -> bool:
+    """Whether a message is the one that was read, with the same parts."""
+    known, parts = kept.parts, message.parts
+    return (
+        kept.origin() is message
+        and len(known) == len(parts)
+        and all(a is b for a, b in zip(known, parts, strict=True))
+    )
+
+
+def _instructions(messages: Any) -> str | None:
+    last = next((message for message in reversed(messages) if message.kind == "request"), None)
+    found: str | None = getattr(last, "instructions", None)
+    return found
+
+
+def _written(message: Any) -> list[dict[str, Any]]:
+    """Return the parts of a message as JSON."""
+    parts = [_simple(part) for part in message.parts]
+    if None not in parts:
+        return cast("list[dict[str, Any]]", parts)
+    from pydantic_ai.messages import ModelMessagesTypeAdapter
+
+    found: list[dict[str, Any]] = ModelMessagesTypeAdapter.dump_python([message], mode="json")
+    return list(found[0]["parts"])
+
+
+def _simple(part: Any) -> dict[str, Any] | None:
+    """Return a part that holds text or JSON already, without what only the framework needs."""
+    fields = _SIMPLE.get(part.part_kind)
+    if fields is None:
+        return None
+    found = vars(part)
+    value = found.get(fields[-1])
+    if type(value) is not str and not (part.part_kind == "tool-call" and type(value) is dict):
+        return None
+    return {"part_kind": part.part_kind, **{key: found.get(key) for key in fields}}
+
+
+def _plain(value: Any) -> Any:
+    """Return settings as JSON; what has no form there, by its ``repr``."""
     from pydantic_core import to_jsonable_python
 
     return to_jsonable_python(value, fallback=repr)

@@ -6,10 +6,11 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final
 
+from tracedance_sdk.recording.answering import open_sources
 from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
 from tracedance_sdk.recording.integrating import ToolOutcome, ToolUse
 from tracedance_sdk.recording.replayed_errors import ReplayedError
-from tracedance_integrations.pydantic_ai import reading
+from tracedance_sdk.recording.scopes import open_runs
 
 _WITHIN: Final[ContextVar[tuple[int, str | None] | None]] = ContextVar(
     "tracedance_pydantic_ai_tool", default=None
@@ -19,6 +20,8 @@ _WITHIN: Final[ContextVar[tuple[int, str | None] | None]] = ContextVar(
 
 async def call_tool(wrapped: Any, _: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """Use a tool, on record, or answered from elsewhere."""
+    if not open_runs and not open_sources:
+        return await wrapped(*args, **kwargs)
     body = partial(wrapped, *args, **kwargs)
     asked = GUARD.attempt("tool", PROCESS_FAULTS, partial(_asked, *args, **kwargs))
     if asked is None or asked[0] == _WITHIN.get():
@@ -40,6 +43,8 @@ def _asked(
     name: str, tool_args: Any, ctx: Any, tool: Any
 ) -> tuple[tuple[int, str | None], ToolUse] | None:
     """Return which call this is, and its use; None for the output of an agent."""
+    from pydantic_ai import exceptions
+
     if tool.tool_def.kind == "output":
         return None
     call_id = ctx.tool_call_id
@@ -47,7 +52,8 @@ def _asked(
     if part is not None:
         name = part.tool_name
         tool_args = part.args_as_dict()
-    use = ToolUse(name, tool_args, call_id, outcome=_outcome)
+    pauses = (exceptions.ApprovalRequired, exceptions.CallDeferred)
+    use = ToolUse(name, tool_args, call_id, outcome=_outcome, pauses=pauses)
     return (id(ctx.messages), call_id), use
 
 

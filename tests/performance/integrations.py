@@ -1,0 +1,291 @@
+"""What recording adds to a framework's run, beside what somebody else's tracing adds to it.
+
+Each framework plays the same scene against a scripted endpoint: three model calls, two tool calls.
+A round plays it bare, recorded and traced by others, in changing order; what is compared is the
+processor time of the thread that drives the framework, less the bare run's, of the medians. Where
+a framework or the others' tracing works in several threads, it is the time of the whole process,
+and the endpoint is in another one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from tests.performance.measuring import Budget, Effort, Measured, duration
+
+Around = Callable[[], AbstractContextManager[Any]]
+"""Is open while the scene is played."""
+
+STEPS = 5
+"""Model calls and tool calls in the scene."""
+
+
+def added_costs(
+    play: Callable[[], object],
+    *,
+    ours: Around,
+    theirs: Around,
+    rounds: int,
+    clock: Callable[[], float] = time.thread_time,
+) -> Measured:
+    """Return what we add, as a multiple of what others add.
+
+    Args:
+        play: Plays the scene once.
+        ours: Around a play that we record.
+        theirs: Around a play that others trace.
+        rounds: How many times each is played.
+        clock: Tells processor seconds.
+    """
+    sides: dict[str, Around] = {"bare": contextlib.nullcontext, "ours": ours, "theirs": theirs}
+    found: dict[str, list[float]] = {name: [] for name in sides}
+    for name, around in sides.items():
+        _played(play, around, clock)
+        found[name].clear()
+    for number in range(rounds):
+        names = list(sides)
+        for name in names[number % 3 :] + names[: number % 3]:
+            found[name].append(_played(play, sides[name], clock))
+    bare, first, second = (statistics.median(found[name]) for name in sides)
+    low, high = _spread(found)
+    detail = (
+        f"{duration((first - bare) / STEPS)} against {duration((second - bare) / STEPS)} a step"
+        f" of {duration(bare / STEPS)}"
+    )
+    return Measured((first - bare) / (second - bare), low, high, detail)
+
+
+def _played(play: Callable[[], object], around: Around, clock: Callable[[], float]) -> float:
+    with around():
+        gc.collect()
+        started = clock()
+        play()
+        return clock() - started
+
+
+def _spread(found: Mapping[str, Sequence[float]]) -> tuple[float, float]:
+    """Return the quartiles of the rounds' own ratios."""
+    bare = statistics.median(found["bare"])
+    ratios = [
+        (ours - bare) / max(theirs - bare, 1e-9)
+        for ours, theirs in zip(found["ours"], found["theirs"], strict=True)
+    ]
+    low, _, high = statistics.quantiles(ratios, n=4, method="inclusive")
+    return low, high
+
+
+@contextlib.contextmanager
+def recorded(module: Any) -> Iterator[None]:
+    """Have an integration installed, and a recorder open."""
+    import tracedance_sdk as td
+
+    module.install()
+    try:
+        with td.TraceRecorder():
+            yield
+    finally:
+        module.uninstall()
+
+
+@contextlib.contextmanager
+def endpoint_elsewhere() -> Iterator[str]:
+    """Play the scene in a process of its own, and give the address for OpenAI's clients."""
+    with subprocess.Popen(
+        [sys.executable, "-c", _ENDPOINT],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        if process.stdout is None or process.stdin is None:
+            raise RuntimeError("the endpoint has no pipes")
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.stdin.close()
+
+
+_ENDPOINT = """
+import sys
+from tracedance_sdk.testing import Desk, mail, scripted_models
+with scripted_models(mail(Desk())) as endpoint:
+    print(endpoint.openai_url, flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def openinference(instrumentor: Any) -> Iterator[None]:
+    """Have one of OpenInference's instrumentations installed."""
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    provider = TracerProvider()
+    provider.add_span_processor(BatchSpanProcessor(InMemorySpanExporter()))
+    instrumentor.instrument(tracer_provider=provider)
+    try:
+        yield
+    finally:
+        instrumentor.uninstrument()
+        provider.shutdown()
+
+
+def langchain(effort: Effort) -> Measured | str:
+    """An agent made by `create_agent`, beside OpenInference's instrumentation."""
+    try:
+        from langchain.agents import create_agent
+        from langchain_openai import ChatOpenAI
+        from openinference.instrumentation.langchain import LangChainInstrumentor
+    except ImportError:
+        return "langchain, langchain-openai and OpenInference's tracing are not installed"
+    from tracedance_integrations import langchain as td_langchain
+
+    from tracedance_sdk.testing import Desk, mail
+
+    scene = mail(Desk())
+    with endpoint_elsewhere() as address:
+        fixed: dict[str, Any] = {"base_url": address, "api_key": "fake", "max_retries": 0}
+        agent = create_agent(
+            ChatOpenAI(model="scripted", **fixed),
+            list(scene.tools),
+            system_prompt=scene.system,
+            name=scene.agent,
+        )
+        return added_costs(
+            lambda: agent.invoke({"messages": [("user", scene.user)]}),
+            ours=lambda: recorded(td_langchain),
+            theirs=lambda: openinference(LangChainInstrumentor()),
+            rounds=max(60, effort.rounds),
+            clock=time.process_time,
+        )
+
+
+def langgraph(effort: Effort) -> Measured | str:
+    """A graph with `ToolNode`, run asynchronously, beside OpenInference's instrumentation."""
+    try:
+        from langchain_core.messages import SystemMessage
+        from langchain_core.tools import tool
+        from langchain_openai import ChatOpenAI
+        from langgraph.graph import START, MessagesState, StateGraph
+        from langgraph.prebuilt import ToolNode, tools_condition
+        from openinference.instrumentation.langchain import LangChainInstrumentor
+    except ImportError:
+        return "langgraph, langchain-openai and OpenInference's tracing are not installed"
+    from tracedance_integrations import langchain as td_langchain
+
+    from tracedance_sdk.testing import Desk, mail
+
+    scene = mail(Desk())
+    loop = asyncio.new_event_loop()
+    with endpoint_elsewhere() as address:
+        fixed: dict[str, Any] = {"base_url": address, "api_key": "fake", "max_retries": 0}
+        tools = [tool(function) for function in scene.tools]
+        model = ChatOpenAI(model="scripted", **fixed).bind_tools(tools)
+
+        async def ask(state: Any) -> Any:
+            asked = [SystemMessage(scene.system), *state["messages"]]
+            return {"messages": [await model.ainvoke(asked)]}
+
+        graph = StateGraph(MessagesState)
+        graph.add_node("ask", ask)
+        graph.add_node("tools", ToolNode(tools))
+        graph.add_edge(START, "ask")
+        graph.add_conditional_edges("ask", tools_condition)
+        graph.add_edge("tools", "ask")
+        office = graph.compile(name=scene.agent)
+        given: Any = {"messages": [("user", scene.user)]}
+        try:
+            return added_costs(
+                lambda: loop.run_until_complete(office.ainvoke(given)),
+                ours=lambda: recorded(td_langchain),
+                theirs=lambda: openinference(LangChainInstrumentor()),
+                rounds=max(60, effort.rounds),
+                clock=time.process_time,
+            )
+        finally:
+            loop.run_until_complete(loop.shutdown_default_executor())
+            loop.close()
+
+
+def pydantic_ai(effort: Effort) -> Measured | str:
+    """An agent of Pydantic AI on OpenAI's chat completions, beside its own instrumentation."""
+    try:
+        from openai import AsyncOpenAI
+        from pydantic_ai import Agent
+        from pydantic_ai.models.instrumented import InstrumentationSettings
+        from pydantic_ai.models.openai import OpenAIChatModel
+        from pydantic_ai.providers.openai import OpenAIProvider
+    except ImportError:
+        return "pydantic-ai and openai are not installed"
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+    from tracedance_integrations import pydantic_ai as td_pydantic_ai
+
+    from tracedance_sdk.testing import Desk, mail, scripted_models
+
+    provider = TracerProvider()
+    provider.add_span_processor(BatchSpanProcessor(InMemorySpanExporter()))
+
+    @contextlib.contextmanager
+    def instrumented() -> Iterator[None]:
+        Agent.instrument_all(InstrumentationSettings(tracer_provider=provider))
+        try:
+            yield
+        finally:
+            Agent.instrument_all(False)
+
+    scene = mail(Desk())
+    loop = asyncio.new_event_loop()
+    with scripted_models(scene) as endpoint:
+        client = AsyncOpenAI(base_url=endpoint.openai_url, api_key="fake", max_retries=0)
+        model = OpenAIChatModel("scripted", provider=OpenAIProvider(openai_client=client))
+        agent = Agent(model, name=scene.agent, system_prompt=scene.system, tools=list(scene.tools))
+        try:
+            return added_costs(
+                lambda: loop.run_until_complete(agent.run(scene.user)),
+                ours=lambda: recorded(td_pydantic_ai),
+                theirs=instrumented,
+                rounds=max(30, effort.rounds),
+            )
+        finally:
+            loop.run_until_complete(client.close())
+            loop.close()
+            provider.shutdown()
+
+
+BUDGETS = (
+    Budget(
+        "langchain",
+        "what recording adds to an agent's step",
+        "what OpenInference's instrumentation adds",
+        1.0,
+        "x",
+        langchain,
+    ),
+    Budget(
+        "langgraph",
+        "what recording adds to a step of a graph",
+        "what OpenInference's instrumentation adds",
+        1.0,
+        "x",
+        langgraph,
+    ),
+    Budget(
+        "pydantic-ai",
+        "what recording adds to an agent's step",
+        "what the framework's own instrumentation adds",
+        1.0,
+        "x",
+        pydantic_ai,
+    ),
+)
