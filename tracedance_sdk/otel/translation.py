@@ -36,7 +36,8 @@ _OPERATIONS: Final[Mapping[StepKind, str]] = {
 }
 _TOOL_NAMES: Final = ("execute_tool ", "running tool: ", "running output function: ", "tools/call ")
 _GENERAL_NAMES: Final = frozenset({"agent run", "agent", "invocation", "execute agent"})
-_METHODS: Final = (".run", ".forward", "._execute_core")
+_METHODS: Final = (".run", ".forward", ".aforward", "._execute_core")
+_TOOL_ENDS: Final = (".tool", ".__call__", ".acall")
 _HANDOFF: Final = "handoff to "
 _NOISE: Final = frozenset(
     {"logfire.json_schema", "input.mime_type", "output.mime_type", names.OPERATION}
@@ -238,7 +239,9 @@ def _tool_name(span: ForeignSpan, kind: StepKind) -> str:
     name = span.name
     for start in _TOOL_NAMES:
         name = name.removeprefix(start)
-    return name.removesuffix(".tool").removesuffix(".__call__").strip() or span.name or "unknown"
+    for end in _TOOL_ENDS:
+        name = name.removesuffix(end)
+    return name.strip() or span.name or "unknown"
 
 
 def _failure(facts: dict[str, Json], span: ForeignSpan, kind: StepKind) -> bool:

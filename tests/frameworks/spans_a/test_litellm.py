@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),
 ]
 
-TOOLS = [
+TOOLS: list[dict[str, Any]] = [
     {
         "type": "function",
         "function": {
@@ -36,7 +36,10 @@ TOOLS = [
     },
     {"type": "function", "function": {"name": "book_train", "description": "Book a train."}},
 ]
-FUNCTIONS = {"look_up_weather": story.look_up_weather, "book_train": story.book_train}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "look_up_weather": story.look_up_weather,
+    "book_train": story.book_train,
+}
 FAILED = f"RuntimeError: {story.NO_SEATS}"
 
 
@@ -132,7 +135,9 @@ EXPECTED[4] = (*EXPECTED[4][:4], FAILED)
 @litellm("tool error")
 @pytest.mark.parametrize("stream", [False, pytest.param(True, marks=litellm("streaming"))])
 def test_calls_of_one_run_are_one_conversation(stream: bool, collector: td.SpanCollector) -> None:
-    more = {"stream": True, "stream_options": {"include_usage": True}} if stream else {}
+    more: dict[str, Any] = (
+        {"stream": True, "stream_options": {"include_usage": True}} if stream else {}
+    )
     with story.playing(story.STORY) as models, instrumented(collector), run_span(collector):
         assert loop(models.url, **more) == story.FINAL
     [trace] = collector.traces
@@ -141,7 +146,7 @@ def test_calls_of_one_run_are_one_conversation(stream: bool, collector: td.SpanC
     weather, book = trace.tools
     assert (weather.description, weather.parameters) == (
         "Tell the weather in a city.",
-        TOOLS[0]["function"]["parameters"],  # type: ignore[index]
+        TOOLS[0]["function"]["parameters"],
     )
     assert book.name == "book_train"
     assert "result_recovered" in story.notes(trace)

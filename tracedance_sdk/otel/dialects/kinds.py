@@ -102,7 +102,11 @@ DISCRIMINATORS: Final = (
     Discriminator(
         "OpenInference",
         "",
-        {"*ReAct.forward": "agent", "*CodeAct.forward": "agent", "*ReActV2.forward": "agent"},
+        {
+            f"*{name}.{method}": "agent"
+            for name in ("ReAct", "ReActV2", "CodeAct")
+            for method in ("forward", "aforward")
+        },
         ("openinference.instrumentation.dspy",),
     ),
     Discriminator(
@@ -184,9 +188,7 @@ DISCRIMINATORS: Final = (
             "ai.embedmany.doembed": "other",
         },
     ),
-    Discriminator(
-        "Google ADK", "", {"execute_tool (merged": "plain"}, ("gcp.vertex.agent",)
-    ),
+    Discriminator("Google ADK", "", {"execute_tool (merged": "plain"}, ("gcp.vertex.agent",)),
     Discriminator("CrewAI", "", {"tool failure": "plain"}, ("crewai",)),
     Discriminator("OTel GenAI", "gen_ai.operation.name", _OPERATIONS),
     Discriminator("Traceloop", "llm.request.type", {"chat": "model", "completion": "model"}),
