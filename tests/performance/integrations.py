@@ -263,6 +263,70 @@ def pydantic_ai(effort: Effort) -> Measured | str:
             provider.shutdown()
 
 
+def openai_agents(effort: Effort) -> Measured | str:
+    """An agent of OpenAI's SDK on the Responses API, beside OpenInference's instrumentation.
+
+    The SDK makes its own spans on all three sides; nobody but the instrumentation takes them.
+    """
+    try:
+        from agents import (
+            Agent,
+            OpenAIResponsesModel,
+            Runner,
+            function_tool,
+            set_trace_processors,
+            set_tracing_disabled,
+        )
+        from openai import AsyncOpenAI
+        from openinference.instrumentation.openai_agents import OpenAIAgentsInstrumentor
+    except ImportError:
+        return "openai-agents and OpenInference's instrumentation of it are not installed"
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+    from tracedance_integrations import openai_agents as td_openai_agents
+
+    from tracedance_sdk.testing import Desk, mail, scripted_models
+
+    provider = TracerProvider()
+    provider.add_span_processor(BatchSpanProcessor(InMemorySpanExporter()))
+    set_tracing_disabled(False)
+    set_trace_processors([])
+
+    @contextlib.contextmanager
+    def instrumented() -> Iterator[None]:
+        instrumentor = OpenAIAgentsInstrumentor()
+        instrumentor.instrument(tracer_provider=provider)
+        try:
+            yield
+        finally:
+            instrumentor.uninstrument()
+            set_trace_processors([])
+
+    scene = mail(Desk())
+    loop = asyncio.new_event_loop()
+    with scripted_models(scene) as endpoint:
+        client = AsyncOpenAI(base_url=endpoint.openai_url, api_key="fake", max_retries=0)
+        agent = Agent(
+            name=scene.agent,
+            instructions=scene.system,
+            model=OpenAIResponsesModel("scripted", client),
+            tools=[function_tool(function) for function in scene.tools],
+        )
+        try:
+            return added_costs(
+                lambda: loop.run_until_complete(Runner.run(agent, scene.user)),
+                ours=lambda: recorded(td_openai_agents),
+                theirs=instrumented,
+                rounds=max(30, effort.rounds),
+            )
+        finally:
+            set_tracing_disabled(True)
+            loop.run_until_complete(client.close())
+            loop.close()
+            provider.shutdown()
+
+
 BUDGETS = (
     Budget(
         "langchain",
@@ -287,5 +351,13 @@ BUDGETS = (
         1.0,
         "x",
         pydantic_ai,
+    ),
+    Budget(
+        "openai-agents",
+        "what recording adds to an agent's step",
+        "what OpenInference's instrumentation adds",
+        1.0,
+        "x",
+        openai_agents,
     ),
 )
