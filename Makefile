@@ -103,7 +103,7 @@ test-frameworks-newest: $(FRAMEWORK_REPORTS)
 .reports/frameworks-tier1.json: FRAMEWORK_TESTS := $(filter-out tests/frameworks/spans_%,$(wildcard tests/frameworks/test_*.py))
 .reports/frameworks-spans-a.json: FRAMEWORK_TESTS := tests/frameworks/spans_a
 .reports/frameworks-spans-b.json: FRAMEWORK_TESTS := tests/frameworks/spans_b
-.reports/frameworks-%.json: .venv-frameworks-%/.installed
+$(FRAMEWORK_REPORTS): .reports/frameworks-%.json: .venv-frameworks-%/.installed
 	TRACEDANCE_REQUIRE=frameworks TRACEDANCE_FRAMEWORK_REPORT=$@ \
 		.venv-frameworks-$*/bin/python -m pytest --inline-snapshot=disable $(FRAMEWORK_TESTS) $(PYTEST_ARGS)
 
