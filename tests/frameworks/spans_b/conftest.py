@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterator
 
 import pytest
-from opentelemetry import trace
+from opentelemetry import context, trace
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, TracerProvider
 
@@ -41,6 +41,14 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     monkeypatch.setenv("LITELLM_TELEMETRY", "False")
     monkeypatch.setenv("AGNO_TELEMETRY", "false")
+
+
+@pytest.fixture(autouse=True)
+def no_span_around() -> Iterator[None]:
+    """Some instrumentations leave a span current that has ended; it is nobody's parent here."""
+    token = context.attach(Context())
+    yield
+    context.detach(token)
 
 
 @pytest.fixture(scope="session")
