@@ -12,6 +12,7 @@ from tests.behaviors.test_foreign_anchors import CALLS, NOTHING, behavior
 from tests.store.stored import agent, call, human, run
 from tracedance_sdk.behaviors import Wanted, packaged_behaviors, parse_behavior, scan_store
 from tracedance_sdk.behaviors.foreign.grammar import check_source
+from tracedance_sdk.behaviors.foreign.place_errors import PlaceErrors
 from tracedance_sdk.behaviors.foreign.search import check_foreign
 from tracedance_sdk.behaviors.foreign.surroundings import compiled
 from tracedance_sdk.errors import InvalidQuery, InvalidSpec
@@ -251,8 +252,31 @@ def test_sql_that_names_what_a_run_does_not_have_is_told(
     store: TraceStore, named: str, told: str, code: str | None
 ) -> None:
     found = errors(store, f"SELECT trace_id, {named} FROM traces", code)
-    assert len(found) == 2
-    assert told in found[0]
+    assert found == (f"X01: trace t0: {told}; 1 more place is not there",)
+
+
+def test_a_bounded_number_of_errors_is_told_with_how_many_there_are(store: TraceStore) -> None:
+    sql = "SELECT trace_id, range FROM traces, range(150)"
+    found = errors(store, sql, NOTHING + "return {'turn': 0}")
+    assert found == (
+        *(
+            f"X01: trace t{n}, turn {turn}: the source turn 0 is no turn of the agent's"
+            for n in range(2)
+            for turn in range(3)
+        ),
+        "X01: trace t0: the SQL names turn 3 of a run with 3 turns; 293 more places are not there",
+    )
+
+
+def test_errors_beyond_a_hundred_are_counted() -> None:
+    lines: list[str] = []
+    errors = PlaceErrors(lines.append)
+    for number in range(250):
+        errors.failed(f"turn {number}", ValueError("no"))
+    errors.end()
+    assert len(lines) == 101
+    assert lines[0] == "turn 0: ValueError: 'no'"
+    assert lines[-1] == "150 more errors are not listed"
 
 
 def own(predicate: str, sql: str, **fields: Any) -> Any:
@@ -273,7 +297,7 @@ def test_a_users_own_sql_with_a_second_stage_of_the_catalogue(store: TraceStore)
 def test_places_that_are_not_there_do_not_reach_the_catalogues_stages(store: TraceStore) -> None:
     one = own("unchanged_retries", "SELECT trace_id, 40, 50 FROM traces")
     scan = scan_store(store, [Wanted(one, one.filled())])
-    assert (scan.funnels[0].hits, len(scan.errors)) == (0, 2)
+    assert (scan.funnels[0].hits, len(scan.errors)) == (0, 1)
 
 
 def test_a_stage_or_a_judge_that_nobody_has_is_refused_at_once() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.behaviors.test_foreign_anchors import behavior
+from tests.behaviors.test_foreign_anchors import NOTHING, behavior
 from tests.store.stored import agent, call, human, run
 from tracedance_sdk.behaviors import packaged_behaviors
 from tracedance_sdk.behaviors.trying import try_behavior
@@ -62,8 +62,8 @@ def test_a_good_anchor_has_no_problems(store: TraceStore) -> None:
         ),
         (
             "SELECT trace_id, turn FROM turns WHERE role = 'assistant'",
-            "def anchor(run, place, parameters):\n"  # whether some object lies here or there
-            "    return {'turn': place['turn']} if int(repr(iter([]))[-8:-7], 16) % 2 else None",
+            NOTHING
+            + "return {'turn': place['turn']} if int(repr(iter([]))[-8:-7], 16) % 2 else None",
             "it does not find the same twice",
         ),
     ],

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -23,10 +24,11 @@ import orjson
 from tracedance_sdk.behaviors.behavior import Behavior
 from tracedance_sdk.behaviors.catalogue import is_packaged, judge_named, predicate_named
 from tracedance_sdk.behaviors.foreign.grammar import check_source
+from tracedance_sdk.behaviors.foreign.place_errors import PlaceErrors
 from tracedance_sdk.behaviors.foreign.plain_run import hit_of, plain_run
 from tracedance_sdk.behaviors.foreign.steady_sql import check_steady
 from tracedance_sdk.behaviors.foreign.surroundings import compiled, load_what_is_offered
-from tracedance_sdk.behaviors.foreign.walls import keep_steady, limit, started, without_addresses
+from tracedance_sdk.behaviors.foreign.walls import keep_steady, limit, started
 from tracedance_sdk.behaviors.hits import Candidate, Evidence, Hit, named_hit
 from tracedance_sdk.behaviors.run import Run
 from tracedance_sdk.errors import InvalidQuery, InvalidSpec, Problem, TraceDanceError, shown
@@ -37,7 +39,6 @@ _START_S: Final = 60.0
 _INTERRUPT_S: Final = 2.0
 _KILL_S: Final = 3.0
 _MOST_PLACES: Final = 1_000_000
-_MOST_ERRORS: Final = 100
 _MOST_STOPPED: Final = 5
 _MOST_BYTES: Final = 256 << 20
 
@@ -250,23 +251,24 @@ def _second_stage(job: _Job, reader: PartitionReader, places: list[Place], known
     by_trace: dict[str, list[tuple[int, int | None]]] = {}
     for trace_id, turn, call in places:
         by_trace.setdefault(trace_id, []).append((turn, call))
-    n_errors = n_stopped = 0
-    for name in sorted(set(by_trace) - known)[:_MOST_ERRORS]:
-        _tell(job.sender, "error", f"the SQL names a trace {shown(name)}, which is not there")
+    n_stopped = 0
+    errors = PlaceErrors(partial(_tell, job.sender, "error"))
+    for name in sorted(set(by_trace) - known):
+        for _ in by_trace[name]:
+            errors.missing(f"the SQL names a trace {shown(name)}, which is not there")
     for rows in reader.rows(by_trace):
         _tell(job.sender, "looking", rows.trace_id)
         run = Run(rows)
         plain = None if job.stage is None else plain_run(run)
         for place in by_trace[rows.trace_id]:
+            if not is_there(run, *place):
+                errors.missing(f"trace {run.trace_id}: {_not_there(run, *place)}")
+                continue
             try:
                 hit = _looked_at(job, run, plain, place)
             except (Exception, _TooLongError) as error:  # noqa: BLE001 - foreign source may raise any
-                n_errors += 1
+                what = errors.failed(f"trace {run.trace_id}, turn {place[0]}", error)
                 n_stopped += isinstance(error, _TooLongError)
-                told = shown(without_addresses(str(error)))
-                what = f"{type(error).__name__.lstrip('_')}: {told}"
-                if n_errors <= _MOST_ERRORS:
-                    _tell(job.sender, "error", f"trace {rows.trace_id}, turn {place[0]}: {what}")
                 if n_stopped >= _MOST_STOPPED:
                     _tell(
                         job.sender, "refused", f"its source was stopped {n_stopped} times: {what}"
@@ -276,6 +278,7 @@ def _second_stage(job: _Job, reader: PartitionReader, places: list[Place], known
             if hit is not None:
                 pieces = [list(piece) for piece in hit.evidence]
                 _tell(job.sender, "hit", [rows.trace_id, hit.turn, pieces, hit.note])
+    errors.end()
 
 
 def is_there(run: Run, turn: int, call: int | None) -> bool:
@@ -283,12 +286,13 @@ def is_there(run: Run, turn: int, call: int | None) -> bool:
     return 0 <= turn < len(run.turns) and (call is None or run.call(call) is not None)
 
 
+def _not_there(run: Run, turn: int, call: int | None) -> str:
+    if 0 <= turn < len(run.turns):
+        return f"the SQL names call {call}, which the run does not have"
+    return f"the SQL names turn {turn} of a run with {len(run.turns):,} turns"
+
+
 def _looked_at(job: _Job, run: Run, plain: Any, place: tuple[int, int | None]) -> Hit | None:
-    if not is_there(run, *place):
-        turn, call = place
-        if 0 <= turn < len(run.turns):
-            raise InvalidQuery(f"the SQL names call {call}, which the run does not have")
-        raise InvalidQuery(f"the SQL names turn {turn} of a run with {len(run.turns):,} turns")
     if job.behavior.anchor.predicate is not None:
         return None
     if job.stage is None:

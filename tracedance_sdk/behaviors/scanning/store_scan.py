@@ -41,7 +41,7 @@ class Funnel(NamedTuple):
         near_duplicates: Occurrences left out for a context that nearly equals another's.
         capped: Occurrences left out because enough of their session, project or user are kept.
         kept: Occurrences that are left.
-        errors: Places that could not be looked at.
+        errors: Lines about places that could not be looked at.
     """
 
     behavior: str
