@@ -336,7 +336,7 @@ def test_recorded_answers_reach_the_model_in_the_form_of_the_tools_own(way: str)
         "models._asked",
         "models._reply",
         "models._plain",
-        "messages.fields_of",
+        "messages._fields_of",
         "tools._arguments",
         "tools._message_in",
         "graphs._name",

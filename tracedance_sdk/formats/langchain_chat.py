@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from tracedance_sdk.errors import InvalidTrace
 from tracedance_sdk.formats.message_pieces import Message
 from tracedance_sdk.formats.message_shapes import read_message
 from tracedance_sdk.formats.model_requests import CHAT_SETTINGS, ModelRequest, without_system
@@ -28,8 +29,8 @@ _DETAILS: Final = (
 )
 
 
-def message_from_langchain(fields: Mapping[str, Any]) -> Message | None:
-    """Read one message; None when it is none.
+def message_from_langchain(fields: Mapping[str, Any]) -> Message:
+    """Read one message. Of a role that is not known it is the user's.
 
     Calls stand in ``tool_calls``, complete; what a provider's content repeats of them is left out.
 
@@ -41,6 +42,9 @@ def message_from_langchain(fields: Mapping[str, Any]) -> Message | None:
         ... )
         >>> message.calls[0].arguments
         {'at': 'sky'}
+
+    Raises:
+        InvalidTrace: It is no message.
     """
     told = {key: value for key, value in fields.items() if value not in (None, [], {})}
     told.setdefault("content", "")
@@ -51,32 +55,32 @@ def message_from_langchain(fields: Mapping[str, Any]) -> Message | None:
         told.pop("function_call", None)
         if isinstance(told["content"], list):
             told["content"] = [b for b in told["content"] if not _is_call(b)]
-    return read_message(told)
+    found = read_message(told, speaker="user")
+    if found is None:
+        raise InvalidTrace(f"message: expected one of LangChain's, got {fields.get('type')!r}")
+    return found
 
 
-def request_from_langchain(
-    messages: Iterable[Mapping[str, Any]], given: Mapping[str, Any]
-) -> ModelRequest:
+def request_from_langchain(messages: Iterable[Message], given: Mapping[str, Any]) -> ModelRequest:
     """Return what a chat model is asked.
 
     Args:
-        messages: Fields of each message.
+        messages: As `message_from_langchain` reads them.
         given: What the model was made and is called with: its name, settings, tools.
 
     Example:
+        >>> given = [{"type": "system", "content": "Be brief."}, {"type": "human", "content": "Hi"}]
         >>> asked = request_from_langchain(
-        ...     [{"type": "system", "content": "Be brief."}, {"type": "human", "content": "Hi"}],
-        ...     {"model": "m", "temperature": 0.0},
+        ...     map(message_from_langchain, given), {"model": "m", "temperature": 0.0}
         ... )
         >>> asked.system, asked.messages[0].text, asked.settings
         ('Be brief.', 'Hi', {'temperature': 0.0})
     """
-    read = [message_from_langchain(fields) for fields in messages]
     tools = [*_listed(given.get("tools")), *_listed(given.get("functions"))]
     names = (given.get(key) for key in _NAMES)
     return without_system(
         ModelRequest(
-            [message for message in read if message is not None],
+            list(messages),
             None,
             read_tools(tools),
             next((name for name in names if isinstance(name, str)), None),

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final
 
-from tracedance_integrations.langchain.messages import as_json, fields_of, is_message
+from tracedance_integrations.langchain.messages import as_json, is_message, read
 from tracedance_integrations.langchain.tools import SEEN
 from tracedance_sdk.formats import ModelRequest, request_from_langchain
 from tracedance_sdk.recording.driving import iterate_async_in, iterate_in
@@ -179,5 +179,5 @@ def _conversation(loop: Any) -> ModelRequest | None:
         return None
     state = loop.channels.get("messages")
     said = [] if state is None else state.get()
-    told = [fields_of(m) for m in said if is_message(m)] if isinstance(said, list) else []
+    told = [read(m) for m in said if is_message(m)] if isinstance(said, list) else []
     return request_from_langchain(told, {}) if told else None

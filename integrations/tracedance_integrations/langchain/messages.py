@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+from tracedance_sdk.formats import Message, message_from_langchain
 
 _ASKED: Final = (
     "content",
@@ -19,8 +22,41 @@ _DUMPED: Final = (*_ASKED, "id", "usage_metadata", "response_metadata", "artifac
 _DEPTH: Final = 12
 
 
-def fields_of(message: Any) -> dict[str, Any]:
-    """Return what a message says, as a model is shown it."""
+class _Kept(NamedTuple):
+    """A message that has been read, and what it said then."""
+
+    origin: weakref.ref[Any]
+    said: tuple[Any, ...]
+    found: Message
+
+
+_KEPT: Final[dict[int, _Kept]] = {}
+"""By the message's `id`, as long as it lives: every request repeats the messages before it."""
+
+
+def read(message: Any) -> Message:
+    """Return what a message says, as a model is shown it; read once while it stays as it is."""
+    key, said = id(message), _said(vars(message))
+    kept = _KEPT.get(key)
+    if kept is not None and kept.origin() is message and _are_same(kept.said, said):
+        return kept.found
+    found = message_from_langchain(_fields_of(message))
+    origin = weakref.ref(message, lambda _: _KEPT.pop(key, None))
+    _KEPT[key] = _Kept(origin, said, found)
+    return found
+
+
+def _said(held: dict[str, Any]) -> tuple[Any, ...]:
+    content, calls = held.get("content"), held.get("tool_calls")
+    sizes = tuple(len(value) if isinstance(value, list) else -1 for value in (content, calls))
+    return sizes, content, calls, held.get("name"), held.get("status")
+
+
+def _are_same(known: tuple[Any, ...], said: tuple[Any, ...]) -> bool:
+    return known[0] == said[0] and all(a is b for a, b in zip(known[1:], said[1:], strict=True))
+
+
+def _fields_of(message: Any) -> dict[str, Any]:
     held = vars(message)
     return {"type": held.get("type"), **{key: held[key] for key in _ASKED if key in held}}
 

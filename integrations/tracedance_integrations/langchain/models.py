@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
 
-from tracedance_integrations.langchain.messages import facts_of, fields_of
+from tracedance_integrations.langchain.messages import facts_of, read
 from tracedance_sdk.formats import (
     ModelRequest,
-    message_from_langchain,
     reply_facts_from_langchain,
     request_from_langchain,
 )
@@ -99,8 +98,8 @@ def _events_async(wrapped: Any, model: Any, args: Any, kwargs: dict[str, Any]) -
     return iterate_async_in(begin, wrapped(*args, **kwargs))
 
 
-def _begin(read: Callable[[], ModelRequest], pieces: Pieces) -> Operation:
-    call = start_model_call(read)
+def _begin(request: Callable[[], ModelRequest], pieces: Pieces) -> Operation:
+    call = start_model_call(request)
     return UNRECORDED if call is None else Reading(call, pieces)
 
 
@@ -155,7 +154,7 @@ def _asked(model: Any, messages: Iterable[Any], stop: Any, kwargs: dict[str, Any
     made = {key: value for key, value in vars(model).items() if type(value) in _PLAIN}
     called = {key: _plain(value) for key, value in kwargs.items() if value is not None}
     given = {**made, **called} if stop is None else {**made, **called, "stop": stop}
-    return request_from_langchain(map(fields_of, messages), given)
+    return request_from_langchain(map(read, messages), given)
 
 
 def _plain(value: Any) -> Any:
@@ -164,6 +163,4 @@ def _plain(value: Any) -> Any:
 
 
 def _reply(message: Any) -> ModelReply:
-    return ModelReply(
-        message_from_langchain(fields_of(message)), **reply_facts_from_langchain(facts_of(message))
-    )
+    return ModelReply(read(message), **reply_facts_from_langchain(facts_of(message)))
