@@ -27,6 +27,9 @@ _BOOKKEEPING: Final = frozenset(
 )
 """Parts that models are not shown as such."""
 
+_AUTOMATED: Final = "(this is automated feedback, not a message from the user):\n<"
+"""In the first line of feedback that newer versions have written out for the model."""
+
 _SUCCESS: Final = {"success": True, "failed": False, "retried": False, "denied": False}
 _COUNTS: Final = (
     "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens",
@@ -134,6 +137,8 @@ def _read(part: dict[str, Any]) -> tuple[Speaker, list[Piece]]:
         return "tool", [_result(part)]
     content = part.get("content")
     if isinstance(content, str):
+        if _AUTOMATED in content[:200]:
+            return "tool", [text_part(content)]
         return _SPEAKERS.get(str(kind), "user"), [text_part(content)] if content else []
     if isinstance(content, list):
         return _SPEAKERS.get(str(kind), "user"), read_pieces([_typed(item) for item in content])
