@@ -230,3 +230,14 @@ def test_adks_account_of_another_agent_is_the_harnesss_in_all_its_parts() -> Non
     asked = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps(told)}
     [trace] = assemble([agent(), span(2, asked)])
     assert [turn.origin for turn in trace.turns] == ["harness", "human", "agent"]
+
+
+def test_what_is_missing_around_an_agent_is_no_loss_beyond_a_span_around_it_either() -> None:
+    spans = [
+        span(1, {}, parent=99, name="invoke_workflow guide", seconds=(1, 60)),
+        agent(2, parent=1, name="invoke_agent guide"),
+        tool(3, "look", {"at": "Rome"}, parent=2),
+    ]
+    [trace] = assemble(spans)
+    [cut] = assemble([*spans[:2], spans[2]._replace(parent_id=f"{98:016x}")])
+    assert (trace.fidelity.count("record_lost"), cut.fidelity.count("record_lost")) == (0, 1)

@@ -238,6 +238,9 @@ class RunReader:
         if run.enclosing is not None:
             return 0
         tops = {run.around[node.key].top for node in run.nodes}
+        if run.root is not None:
+            # What is missing around an agent is no loss, whatever else stands around it.
+            tops.discard(run.around[run.root.key].top)
         parents = {node.parent for node in run.nodes if node.key in tops}
         return len(parents - {None})
 
