@@ -422,20 +422,26 @@ def test_each_attempt_of_a_model_that_fails_first_is_a_turn() -> None:
 def test_a_streamed_run_that_is_cancelled_is_on_record_as_far_as_it_came() -> None:
     from agents import Runner
 
-    async def sleep() -> str:
-        """Sleep for long."""
-        await asyncio.sleep(60)
-        return "awake"
-
-    clerk = agent("clerk", [call("c1", "sleep")], tools=[tool(sleep)])
-
     async def leave() -> None:
+        sleeps = asyncio.Event()
+
+        async def sleep() -> str:
+            """Sleep for long."""
+            sleeps.set()
+            await asyncio.sleep(60)
+            return "awake"
+
+        clerk = agent("clerk", [call("c1", "sleep")], tools=[tool(sleep)])
         result = Runner.run_streamed(clerk, "Sleep.")
-        async for event in result.stream_events():
-            if getattr(event, "name", "") == "tool_called":
-                await asyncio.sleep(0.05)
-                result.cancel()
-        await asyncio.sleep(0.05)
+
+        async def read() -> None:
+            async for _ in result.stream_events():
+                pass
+
+        reading = asyncio.create_task(read())
+        await sleeps.wait()
+        result.cancel()
+        await reading
 
     with td.TraceRecorder() as recorder:
         asyncio.run(leave())

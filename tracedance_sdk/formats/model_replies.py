@@ -16,7 +16,7 @@ from tracedance_sdk.formats.benchmarks.usages import usage_fields
 from tracedance_sdk.formats.importing import ImportProblem
 from tracedance_sdk.formats.message_pieces import Message
 from tracedance_sdk.formats.openai_chat import trace_from_messages
-from tracedance_sdk.formats.openai_responses import call_of, traces_from_responses
+from tracedance_sdk.formats.openai_responses import reply_of, traces_from_responses
 from tracedance_sdk.formats.opening import Document
 from tracedance_sdk.formats.places import Misfit, Place
 from tracedance_sdk.trace import Json, Trace, Turn, Usage
@@ -106,11 +106,9 @@ def said_in_responses(body: Json) -> Said:
     if not isinstance(body, dict) or not isinstance(body.get("output"), list):
         raise InvalidTrace(f"{_WHERE}: no response with an output")
     try:
-        found = call_of(body)
+        found = reply_of(body)
     except Misfit as misfit:
         raise Place(_WHERE, "$").located(misfit) from None
-    if found is None:
-        raise InvalidTrace(f"{_WHERE}: nothing in it")
     pieces = [piece for message in found.reply or () for piece in message.pieces]
     facts = found.fields
     return Said(

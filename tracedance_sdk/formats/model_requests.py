@@ -92,7 +92,7 @@ def request_from_responses(body: Mapping[str, Any]) -> ModelRequest:
     Raises:
         InvalidTrace: An input that cannot be read.
     """
-    found = _read(openai_responses.call_of, {"request": {"input": [], **body}})
+    found = _read(openai_responses.request_of, dict(body))
     return without_system(_of_call(found, body))
 
 

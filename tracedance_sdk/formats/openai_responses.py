@@ -93,6 +93,43 @@ def call_of(record: Json) -> ModelCall | None:
     return _of_exchange(exchange)
 
 
+def request_of(body: dict[str, Any]) -> ModelCall:
+    """Return what the body of a request asks.
+
+    Raises:
+        Misfit: Its input cannot be read.
+    """
+    system, follows = body.get("instructions"), body.get("previous_response_id")
+    return ModelCall(
+        _input(body.get("input", [])),
+        None,
+        {"settings": _settings(body, {})},
+        system=system if isinstance(system, str) else _text_of(system),
+        tools=read_tools(body.get("tools")),
+        follows=follows if isinstance(follows, str) else None,
+    )
+
+
+def reply_of(body: dict[str, Any]) -> ModelCall:
+    """Return what a response object says.
+
+    Raises:
+        Misfit: Its output cannot be read.
+    """
+    own_id = body.get("id")
+    return ModelCall(
+        None,
+        _messages(body.get("output"), "output"),
+        {
+            "model": body.get("model"),
+            "usage": _usage(body.get("usage")),
+            "finish_reason": _reason(body),
+            "settings": _settings({}, body),
+        },
+        id=own_id if isinstance(own_id, str) else None,
+    )
+
+
 def _of_exchange(exchange: Exchange) -> ModelCall:
     request, response = exchange.request or {}, exchange.response
     asked, came = dict(request), response or {}
@@ -161,13 +198,6 @@ def _fields(
     request: dict[str, Any], response: dict[str, Any], exchange: Exchange
 ) -> dict[str, Any]:
     """Return what a response says of its turn."""
-    settings = {
-        key: value
-        for key in _SETTINGS
-        if (value := request.get(key, response.get(key))) not in (None, {}, [])
-    }
-    why = response.get("incomplete_details")
-    reason = why.get("reason") if isinstance(why, dict) else None
     rest = {k: v for k, v in response.items() if k not in _SAID and v not in (None, [], {}, "")}
     asked = {k: v for k, v in request.items() if k not in _ASKED and v not in (None, [], {}, "")}
     rest.update({k: v for k, v in (("request", asked), ("record", exchange.beside)) if v})
@@ -175,12 +205,27 @@ def _fields(
     return {
         "model": response.get("model") or request.get("model"),
         "usage": _usage(response.get("usage")),
-        "finish_reason": reason or response.get("status"),
-        "settings": settings or None,
+        "finish_reason": _reason(response),
+        "settings": _settings(request, response),
         "started_at": time_text(response.get("created_at")) or exchange.started_at,
         "ended_at": time_text(response.get("completed_at")) or exchange.ended_at,
         "response": {**own_id, **rest} or None,
     }
+
+
+def _settings(request: dict[str, Any], response: dict[str, Any]) -> dict[str, Json] | None:
+    found = {
+        key: value
+        for key in _SETTINGS
+        if (value := request.get(key, response.get(key))) not in (None, {}, [])
+    }
+    return found or None
+
+
+def _reason(response: dict[str, Any]) -> Json:
+    why = response.get("incomplete_details")
+    reason = why.get("reason") if isinstance(why, dict) else None
+    return reason or response.get("status")
 
 
 def _usage(usage: Json) -> dict[str, Json] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import orjson
 from pydantic import ValidationError
@@ -28,6 +28,8 @@ from tracedance_sdk.trace import (
     parse_json,
     plain,
 )
+
+_R = TypeVar("_R", bound=Record)
 
 ORIGINS: Final[dict[Role, str]] = {"user": "human", "system": "harness", "assistant": "agent"}
 """Who writes the turns of a role unless the program says otherwise."""
@@ -82,15 +84,14 @@ def masked_turn(turn: Turn, mask: Callable[[Json], Json]) -> Turn:
         turn: The turn as reported.
         mask: Masks a JSON value; text stays text.
     """
-    return turn.model_copy(
-        update={
-            "content": tuple(_masked_part(part, mask) for part in turn.content),
-            "calls": tuple(_masked_call(call, mask) for call in turn.calls),
-            "settings": _masked_settings(turn.settings, mask),
-            "name": None if turn.name is None else str(mask(turn.name)),
-            "model": None if turn.model is None else str(mask(turn.model)),
-        }
-    )
+    masked: dict[str, Any] = {
+        "content": tuple(_masked_part(part, mask) for part in turn.content),
+        "calls": tuple(_masked_call(call, mask) for call in turn.calls),
+        "settings": _masked_settings(turn.settings, mask),
+        "name": None if turn.name is None else str(mask(turn.name)),
+        "model": None if turn.model is None else str(mask(turn.model)),
+    }
+    return _changed(turn, masked)
 
 
 def requests_of(data: bytes, name: Callable[[str], str]) -> list[Request]:
@@ -114,21 +115,29 @@ def _masked_part(part: Part, mask: Callable[[Json], Json]) -> Part:
     if isinstance(part, Media):
         uri = None if part.uri is None else mask(part.uri)
         data = part.data if part.data is UNKNOWN else mask(part.data)
-        return part.model_copy(update={"uri": uri, "data": data})
-    return part.model_copy(update={"text": mask(part.text)})
+        return _changed(part, {"uri": uri, "data": data})
+    return _changed(part, {"text": mask(part.text)})
 
 
 def _masked_call(call: Call, mask: Callable[[Json], Json]) -> Call:
     raw = None if call.raw_arguments is None else mask(call.raw_arguments)
     arguments = call.arguments if call.arguments is UNKNOWN else mask(call.arguments)
-    return call.model_copy(
-        update={
+    return _changed(
+        call,
+        {
             "id": str(mask(call.id)),
             "name": str(mask(call.name)),
             "arguments": arguments,
             "raw_arguments": raw,
-        }
+        },
     )
+
+
+def _changed(record: _R, fields: Mapping[str, Any]) -> _R:
+    """Return the record with other fields; itself where they are what it has, as most often."""
+    if all(getattr(record, name) == value for name, value in fields.items()):
+        return record
+    return record.model_copy(update=dict(fields))
 
 
 def _masked_settings(

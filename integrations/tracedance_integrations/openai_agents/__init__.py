@@ -80,7 +80,7 @@ _INTEGRATION: Final = Integration(
     "openai-agents",
     module="agents",
     package="openai-agents",
-    oldest="0.10",
+    oldest="0.11",
     below="0.25",
     hooks=_hooks,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tracedance_sdk.formats import ModelRequest, read_arguments, request_from_responses
@@ -59,10 +59,10 @@ def request(  # noqa: PLR0917  # as the SDK calls it
         "model": name if isinstance(name, str) else None,
         "instructions": system_instructions,
         "input": input if isinstance(input, str) else [plain(item) for item in input],
-        "tools": [*_tools(tools), *(_handoff(handoff) for handoff in handoffs)],
         "previous_response_id": previous_response_id or conversation_id,
     }
-    return request_from_responses({**body, **_settings(model_settings)})
+    asked = request_from_responses({**body, **_settings(model_settings)})
+    return asked._replace(tools=[*map(_tool, tools), *map(_handoff, handoffs)])
 
 
 def _settings(given: Any) -> dict[str, Any]:
@@ -70,21 +70,20 @@ def _settings(given: Any) -> dict[str, Any]:
     return {_RESPONSES_NAMES.get(k, k): v for k, v in found.items() if v is not None}
 
 
-def _tools(tools: Iterable[Any]) -> Iterable[dict[str, Any]]:
-    for tool in tools:
-        schema = getattr(tool, "params_json_schema", None)
-        if schema is not None:
-            yield _function(tool.name, tool.description, schema)
-        else:
-            yield {"type": "hosted", "name": str(getattr(tool, "name", type(tool).__name__))}
+def _tool(tool: Any) -> dict[str, Any]:
+    """Return a tool as the fields of a definition: one that is not ours to run has a name only."""
+    schema = getattr(tool, "params_json_schema", None)
+    if schema is None:
+        return {"name": str(getattr(tool, "name", type(tool).__name__))}
+    return {"name": tool.name, "description": tool.description, "parameters": schema}
 
 
 def _handoff(handoff: Any) -> dict[str, Any]:
-    return _function(handoff.tool_name, handoff.tool_description, handoff.input_json_schema)
-
-
-def _function(name: str, description: str, schema: Any) -> dict[str, Any]:
-    return {"type": "function", "name": name, "description": description, "parameters": schema}
+    return {
+        "name": handoff.tool_name,
+        "description": handoff.tool_description,
+        "parameters": handoff.input_json_schema,
+    }
 
 
 def plain(value: Any) -> Any:
