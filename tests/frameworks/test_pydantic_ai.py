@@ -9,7 +9,20 @@ from typing import Any
 
 import pytest
 
-from tracedance_sdk.testing import Check, Driver, Endpoint, Scene, checks_for
+import tracedance_sdk as td
+from tracedance_sdk.testing import (
+    Check,
+    Desk,
+    Driver,
+    Endpoint,
+    Scene,
+    check_quiet,
+    check_trace,
+    checks_for,
+    expected,
+    mail,
+    scripted_models,
+)
 
 pytestmark = pytest.mark.needs("pydantic_ai")
 
@@ -121,6 +134,23 @@ class _Responses(_Chat):
 
         return OpenAIResponsesModel("scripted", provider=OpenAIProvider(openai_client=client))
 
+    @contextlib.contextmanager
+    def others(self) -> Iterator[Callable[[], int]]:
+        """The framework's own spans, made OpenInference's by its processor."""
+        foreign = pytest.importorskip("openinference.instrumentation.pydantic_ai")
+        from pydantic_ai import Agent
+        from pydantic_ai.models.instrumented import InstrumentationSettings
+
+        exporter, provider = _tracing(foreign.OpenInferenceSpanProcessor())
+        Agent.instrument_all(InstrumentationSettings(tracer_provider=provider))
+        try:
+            yield lambda: sum(
+                "openinference.span.kind" in (span.attributes or {})
+                for span in exporter.get_finished_spans()
+            )
+        finally:
+            Agent.instrument_all(False)
+
 
 class _Anthropic(_Chat):
     """The same on Anthropic's messages."""
@@ -158,13 +188,14 @@ def _own_loop() -> Iterator[asyncio.AbstractEventLoop]:
         asyncio.set_event_loop(None)
 
 
-def _tracing() -> tuple[Any, Any]:
+def _tracing(*processors: Any) -> tuple[Any, Any]:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
     exporter, provider = InMemorySpanExporter(), TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    for processor in (*processors, SimpleSpanProcessor(exporter)):
+        provider.add_span_processor(processor)
     return exporter, provider
 
 
@@ -191,3 +222,22 @@ _DRIVERS = (_Chat(), _Responses(), _Anthropic())
 )
 def test_the_framework_is_recorded_as_promised(driver: Driver, check: Check) -> None:
     check(driver)
+
+
+@pytest.mark.parametrize("driver", _DRIVERS, ids=[driver.framework for driver in _DRIVERS])
+def test_a_turn_is_told_once_when_the_clients_integrations_are_there_too(driver: _Chat) -> None:
+    from tracedance_integrations import anthropic as td_anthropic
+    from tracedance_integrations import openai as td_openai
+
+    scene = mail(Desk())
+    with contextlib.ExitStack() as stack:
+        for module in (td_openai, td_anthropic):
+            module.install()
+            stack.callback(module.uninstall)
+        driver.install()
+        stack.callback(driver.uninstall)
+        for play in (driver.run, driver.run_streamed):
+            with scripted_models(scene) as endpoint, td.TraceRecorder() as recorder:
+                assert play(scene, endpoint) == scene.end
+            check_quiet(recorder)
+            check_trace(driver, recorder.trace, expected(scene))
