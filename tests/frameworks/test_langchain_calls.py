@@ -364,6 +364,26 @@ def test_a_fault_of_the_integration_never_reaches_the_agent(
     assert any("ZeroDivisionError" in fault for fault in recorder.close().faults)
 
 
+@pytest.mark.cell("langchain", "uninstall", package="langchain")
+def test_where_a_hook_finds_no_place_the_others_work(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from langchain_core.language_models import BaseChatModel
+    from tracedance_integrations import langchain as td_langchain
+
+    td_langchain.uninstall()
+    before = vars(BaseChatModel)["astream"]
+    monkeypatch.delattr(BaseChatModel, "_agenerate_with_cache")
+    td_langchain.install()
+    assert [line for line in caplog.messages if "install langchain" in line]
+    scene = mail(Desk())
+    with scripted_models(scene) as endpoint, td.TraceRecorder() as recorder:
+        loop(scene, endpoint)
+    assert len(recorder.trace.calls) == 2
+    td_langchain.uninstall()
+    assert vars(BaseChatModel)["astream"] is before
+
+
 @pytest.mark.parametrize("package", ["langchain-core", "langgraph"])
 def test_a_version_that_is_not_tested_is_warned_of_once(
     package: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

@@ -141,9 +141,16 @@ class Run:
         self._names: dict[str, str] = {}
         self._export = pipeline.export
 
-    def takes_agent(self, name: str) -> bool:
-        """Whether a framework's agent of this name, begun in the run itself, is what it records."""
-        return not self.agents_within and self.agent_seen in (None, name)
+    def take_agent(self, name: str) -> bool:
+        """Whether a framework's agent of this name, begun in the run itself, is what it records.
+
+        Of several that begin at the same time in several threads, one is.
+        """
+        with self._counting:
+            if self.agents_within or self.agent_seen not in (None, name):
+                return False
+            self.agents_within, self.agent_seen = 1, name
+            return True
 
     def open(self) -> None:
         """Take calls from now on."""

@@ -25,12 +25,12 @@ def graph_hooks(patches: Patches) -> None:
     """Put the hooks into LangGraph's base class of graphs."""
     from langgraph.pregel import Pregel
 
-    patches.wrap(Pregel, "stream", _stream)
-    patches.wrap(Pregel, "astream", _stream_async)
+    attempt("install langchain", patches.wrap, Pregel, "stream", _stream)
+    attempt("install langchain", patches.wrap, Pregel, "astream", _stream_async)
     from langgraph.pregel._loop import PregelLoop
 
-    patches.wrap(PregelLoop, "_first", _first)
-    patches.wrap(PregelLoop, "after_tick", _after_tick)
+    attempt("install langchain", patches.wrap, PregelLoop, "_first", _first)
+    attempt("install langchain", patches.wrap, PregelLoop, "after_tick", _after_tick)
 
 
 def _stream(wrapped: Any, graph: Any, args: Any, kwargs: dict[str, Any]) -> Any:

@@ -27,6 +27,7 @@ from tracedance_sdk.recording.integrating import (
     Patches,
     Pieces,
     Reading,
+    attempt,
     start_model_call,
 )
 
@@ -37,13 +38,16 @@ def model_hooks(patches: Patches) -> None:
     """Put the hooks into LangChain's base class of chat models."""
     from langchain_core.language_models.chat_models import BaseChatModel
 
-    patches.wrap(BaseChatModel, "_generate_with_cache", _generate)
-    patches.wrap(BaseChatModel, "_agenerate_with_cache", _generate_async)
-    patches.wrap(BaseChatModel, "stream", _stream)
-    patches.wrap(BaseChatModel, "astream", _stream_async)
-    if hasattr(BaseChatModel, "_iter_v2_events"):
-        patches.wrap(BaseChatModel, "_iter_v2_events", _events)
-        patches.wrap(BaseChatModel, "_aiter_v2_events", _events_async)
+    for name, around in (
+        ("_generate_with_cache", _generate),
+        ("_agenerate_with_cache", _generate_async),
+        ("stream", _stream),
+        ("astream", _stream_async),
+    ):
+        attempt("install langchain", patches.wrap, BaseChatModel, name, around)
+    for name, around in (("_iter_v2_events", _events), ("_aiter_v2_events", _events_async)):
+        if hasattr(BaseChatModel, name):
+            patches.wrap(BaseChatModel, name, around)
 
 
 def _generate(wrapped: Any, model: Any, args: Any, kwargs: dict[str, Any]) -> Any:

@@ -106,9 +106,9 @@ def _start(scope: Scope, told: _Told) -> AgentOperation:
     name = told.name() if callable(told.name) else told.name
     if name is None:
         name = scope.name if isinstance(scope, OpenCall) else UNNAMED
-    is_own = scope.run.takes_agent(name)
     who = AgentName(name, told.version)
-    if is_own and told.call_id is None and not isinstance(scope, OpenCall):
+    is_inside = told.call_id is not None or isinstance(scope, OpenCall)
+    if not is_inside and scope.run.take_agent(name):
         return OwnRun(scope.run, who, told)
     return SubRun(scope, who, told)
 
@@ -119,8 +119,6 @@ class OwnRun(UnrecordedAgent):
     def __init__(self, run: Run, who: AgentName, told: _Told) -> None:
         self.scope = run.root
         self._run = run
-        run.agents_within += 1
-        run.agent_seen = who.name
         before: bytes | None = None
         if told.state is not None and run.late_state is None and not run.has_state:
             run.late_state = StateReader(told.state)
