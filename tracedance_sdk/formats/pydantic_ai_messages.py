@@ -94,7 +94,8 @@ def read_pydantic_ai(item: Json) -> list[Message]:
     """
     if not isinstance(item, dict):
         return []
-    parts = [part for part in item.get("parts") or () if isinstance(part, dict)]
+    listed = item.get("parts")
+    parts = [p for p in listed if isinstance(p, dict)] if isinstance(listed, list) else []
     if item.get("kind") == "response":
         said = [piece for part in parts for piece in _said(part)]
         return [Message("assistant", tuple(said))]
