@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     )
     from tracedance_sdk.formats.langfuse import traces_from_langfuse
     from tracedance_sdk.formats.mapping import MappingCollector, load_mapping
+    from tracedance_sdk.formats.mcp_results import mcp_result, value_of_mcp_result
     from tracedance_sdk.formats.message_pieces import Message, Piece, SeenCall, SeenResult
     from tracedance_sdk.formats.message_shapes import read_message
     from tracedance_sdk.formats.model_replies import (
@@ -98,6 +99,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.formats.repetition import Heard
     from tracedance_sdk.formats.tool_completion import complete_tools
     from tracedance_sdk.formats.tool_inference import ToolShapes
+    from tracedance_sdk.formats.tool_shapes import read_tools
     from tracedance_sdk.formats.trace_json import load_trace, save_trace, trace_from_document
     from tracedance_sdk.formats.traceeval import (
         is_traceeval,
@@ -115,19 +117,19 @@ if TYPE_CHECKING:
     from tracedance_sdk.formats.walking import TraceSource
 
 __all__ = [
+    "GROUP",
+    "MARK",
     "Attributed",
     "Classified",
     "Collected",
     "Collector",
     "Conversation",
     "Document",
-    "GROUP",
     "Heard",
     "ImportProblem",
     "InspectLog",
     "InspectSample",
     "KnownTool",
-    "MARK",
     "MappingCollector",
     "Message",
     "Misfit",
@@ -168,6 +170,7 @@ __all__ = [
     "load_mapping",
     "load_trace",
     "marked",
+    "mcp_result",
     "media_part",
     "message_from_langchain",
     "messages_from_trace",
@@ -183,6 +186,7 @@ __all__ = [
     "read_message",
     "read_messages",
     "read_pydantic_ai",
+    "read_tools",
     "reasoning_part",
     "reply_facts_from_langchain",
     "reply_from_pydantic_ai",
@@ -213,6 +217,7 @@ __all__ = [
     "turn_from_chat",
     "turn_from_responses",
     "unexpected",
+    "value_of_mcp_result",
     "with_loss",
     "write_atif",
     "write_messages",
@@ -247,6 +252,7 @@ __getattr__, __dir__ = lazy_face(
         ),
         "langfuse": ("traces_from_langfuse",),
         "mapping": ("MappingCollector", "load_mapping"),
+        "mcp_results": ("mcp_result", "value_of_mcp_result"),
         "message_pieces": ("Message", "Piece", "SeenCall", "SeenResult"),
         "message_shapes": ("read_message",),
         "model_replies": (
@@ -296,6 +302,7 @@ __getattr__, __dir__ = lazy_face(
         "repetition": ("Heard",),
         "tool_completion": ("complete_tools",),
         "tool_inference": ("ToolShapes",),
+        "tool_shapes": ("read_tools",),
         "trace_json": ("load_trace", "save_trace", "trace_from_document"),
         "traceeval": ("is_traceeval", "trace_from_traceeval", "traceeval_from_trace"),
         "transcript": ("Transcript", "media_part", "read_arguments", "reasoning_part", "text_part"),

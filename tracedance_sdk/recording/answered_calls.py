@@ -40,6 +40,9 @@ from tracedance_sdk.recording.scopes import CURRENT, Scope, Tokens
 from tracedance_sdk.recording.values import freeze
 from tracedance_sdk.trace import UNKNOWN, Effect, ErrorInfo, Json, Result
 
+RebuildFailure = Callable[[Json], Any]
+"""Makes what a tool returned when it failed without raising, of what is recorded of it."""
+
 _GENERATORS: Final = ("generator", "async_generator")
 
 
@@ -113,12 +116,15 @@ class Use:
         asked: Callable[[], AskedCall],
         around: Scope | None,
         rebuild: Rebuild,
+        *,
+        rebuild_failure: RebuildFailure | None = None,
     ) -> None:
         self._wrapped = wrapped
         self._source = source
         self._asked = asked
         self._around = around
         self._rebuild = rebuild
+        self._rebuild_failure = rebuild_failure
         self._name = ""
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -206,6 +212,8 @@ class Use:
         # A function that raised gave no content: a failure with one was returned.
         if result.content is UNKNOWN and (result.ok is False or result.error is not None):
             raise replayed_error(result.error)
+        if result.ok is False and self._rebuild_failure is not None:
+            return self._rebuild_failure(result.content)
         return self._rebuild(result.content)
 
     def _items(self, said: GivenAnswer) -> Iterator[Any]:

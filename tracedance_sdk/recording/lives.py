@@ -85,7 +85,8 @@ class Life:
             raise RecorderError("the recorder was opened before; make a new one for a new run")
         prepare_process()
         let_go()
-        outer = outer_scope()
+        remote = self._plan.remote
+        outer = outer_scope() if remote is None else None
         provider = self._plan.tracer_provider or defaults.get("tracer_provider")
         options = pipeline_options(
             **self._plan.pipeline,
@@ -97,7 +98,7 @@ class Life:
         self._pipeline, self._process = pipeline, os.getpid()
         around = None if outer is None else outer.run.description
         description = self._plan.description.within(around, defaults)
-        run = open_run(description, pipeline, outer=outer, spans=spans, state=state)
+        run = open_run(description, pipeline, outer=outer, spans=spans, state=state, remote=remote)
         run.faults.update(self._early_faults)
         run.give_up = self._give_up
         self.run = run

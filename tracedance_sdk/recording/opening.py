@@ -20,6 +20,7 @@ from tracedance_sdk.recording.values import freeze
 
 if TYPE_CHECKING:
     from tracedance_sdk.recording.providers import ProviderSpans
+    from tracedance_sdk.recording.remote_parents import RemoteParent
 
 
 def outer_scope() -> Scope | None:
@@ -34,6 +35,7 @@ def open_run(
     outer: Scope | None,
     spans: ProviderSpans | None,
     state: bytes | None,
+    remote: RemoteParent | None = None,
 ) -> Run:
     """Return an open run whose start is on record.
 
@@ -43,6 +45,7 @@ def open_run(
         outer: The scope it is opened in; makes it a sub-agent's run.
         spans: Makes real spans in the user's own provider; None keeps the run isolated.
         state: The environment before, frozen; None when it was not seen.
+        remote: The call in another process that it works for, in place of `outer`.
     """
     start_ns = time_ns()
     trace_id = new_trace_id()
@@ -60,11 +63,12 @@ def open_run(
             parent=outer,
             start_ns=start_ns,
             kind=INTERNAL,
+            remote=remote,
         )
     if spans is None or span is None:
-        identity, spans = _isolated(trace_id, outer), None
+        identity, spans = _isolated(trace_id, outer, remote), None
     else:
-        identity = _nested(trace_id, outer, spans, span=span)
+        identity = _nested(trace_id, outer, spans, span=span, remote=remote)
     run = Run(
         identity,
         description=description,
@@ -92,7 +96,16 @@ def open_run(
     return run
 
 
-def _isolated(trace_id: str, outer: Scope | None) -> Identity:
+def _isolated(trace_id: str, outer: Scope | None, remote: RemoteParent | None) -> Identity:
+    if remote is not None:
+        return Identity(
+            trace_id,
+            remote.otel_trace_id,
+            new_span_id(),
+            parent_span_id=remote.span_id,
+            parent_trace_id=remote.trace_id,
+            parent_call_id=remote.call_id,
+        )
     if outer is None:
         return Identity(trace_id, new_trace_id(), new_span_id(), links=_ambient())
     return Identity(
@@ -105,8 +118,24 @@ def _isolated(trace_id: str, outer: Scope | None) -> Identity:
     )
 
 
-def _nested(trace_id: str, outer: Scope | None, spans: ProviderSpans, *, span: Any) -> Identity:
+def _nested(
+    trace_id: str,
+    outer: Scope | None,
+    spans: ProviderSpans,
+    *,
+    span: Any,
+    remote: RemoteParent | None,
+) -> Identity:
     otel_trace_id = spans.trace_id(span)
+    if remote is not None:
+        return Identity(
+            trace_id,
+            otel_trace_id,
+            spans.span_id(span),
+            parent_span_id=remote.span_id if remote.otel_trace_id == otel_trace_id else None,
+            parent_trace_id=remote.trace_id,
+            parent_call_id=remote.call_id,
+        )
     same = outer is not None and outer.run.otel_trace_id == otel_trace_id
     return Identity(
         trace_id,

@@ -88,6 +88,21 @@ def pipeline_options(
     )
 
 
+def writes_by_default() -> bool:
+    """Whether what a recorder records without options of its own goes anywhere."""
+    provider = defaults.get("tracer_provider")
+    found = pipeline_options(
+        journal=None,
+        durability=None,
+        exporter=None,
+        redaction=None,
+        content=None,
+        isolated=provider is None,
+        around=None,
+    )
+    return not (provider is None and found.journal is None and found.exporter is None)
+
+
 def check_options(given: Mapping[str, Any]) -> None:
     """Check arguments of `configure` or of a recorder, each for itself; None is none given.
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import os
 
     from tracedance_sdk.recording.redaction import Redactor
+    from tracedance_sdk.recording.remote_parents import RemoteParent
     from tracedance_sdk.trace import Agent, ToolDefinition
 
 
@@ -109,6 +110,8 @@ class Plan(NamedTuple):
         tracer_provider: The user's own provider.
         reader: Takes the state; None when there is no source.
         state_changes: ``per_call`` reads the state after each call.
+        remote: The call in another process that the run works for; the scope around it does not
+            count then.
     """
 
     description: Description
@@ -116,6 +119,7 @@ class Plan(NamedTuple):
     tracer_provider: Any
     reader: StateReader | None
     state_changes: Literal["per_call"] | None
+    remote: RemoteParent | None = None
 
 
 def plan_run(

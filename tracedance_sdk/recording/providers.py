@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import context as otel_context
 from opentelemetry import trace as otel_trace
 from opentelemetry.context import Context
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-from opentelemetry.trace import Span, SpanKind, Status, StatusCode, TracerProvider
+from opentelemetry.trace import (
+    NonRecordingSpan,
+    Span,
+    SpanContext,
+    SpanKind,
+    Status,
+    StatusCode,
+    TraceFlags,
+    TracerProvider,
+)
 
 from tracedance_sdk.journal import CLIENT, Attributes, SpanRecord
 from tracedance_sdk.otel import JSON_ATTRIBUTES, SCHEMA_URL, SCOPE, SCOPE_ATTRIBUTES, readable_span
@@ -17,6 +26,9 @@ from tracedance_sdk.recording.identifiers import new_span_id, new_trace_id
 from tracedance_sdk.recording.leaving import leaving
 from tracedance_sdk.recording.scopes import Scope
 from tracedance_sdk.recording.span_limits import provider_attribute_length
+
+if TYPE_CHECKING:
+    from tracedance_sdk.recording.remote_parents import RemoteParent
 
 _NOWHERE: Final = Resource.get_empty()
 _SCOPE: Final = InstrumentationScope(SCOPE)
@@ -45,14 +57,18 @@ class ProviderSpans:
         parent: Scope | None,
         start_ns: int,
         kind: int,
+        remote: RemoteParent | None = None,
     ) -> Span:
         """Return a started span, with what samplers look at.
 
         Its parent is the user's current span when that belongs to the same trace as `parent`,
-        so that spans of theirs in between keep their place.
+        so that spans of theirs in between keep their place. The same holds for `remote`, a span in
+        another process.
         """
         around: Context | None = None
-        if parent is not None and isinstance(parent.span, Span):
+        if remote is not None:
+            around = _beneath(remote)
+        elif parent is not None and isinstance(parent.span, Span):
             here = otel_trace.get_current_span().get_span_context()
             if here.trace_id != parent.span.get_span_context().trace_id:
                 around = otel_trace.set_span_in_context(parent.span)
@@ -111,3 +127,12 @@ class ProviderSpans:
         if otel_trace.get_current_span() is span:
             around = otel_trace.get_current_span(before)
             otel_context.attach(otel_trace.set_span_in_context(around))
+
+
+def _beneath(remote: RemoteParent) -> Context | None:
+    """Return the context to start a span in; None where the current span is beneath already."""
+    trace_id, span_id = int(remote.otel_trace_id, 16), int(remote.span_id, 16)
+    if otel_trace.get_current_span().get_span_context().trace_id == trace_id:
+        return None
+    around = SpanContext(trace_id, span_id, is_remote=True, trace_flags=TraceFlags(1))
+    return otel_trace.set_span_in_context(NonRecordingSpan(around))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, Final
 
 from tracedance_sdk.journal import Attributes
 from tracedance_sdk.recording.calls import OpenCall
@@ -13,6 +13,9 @@ from tracedance_sdk.recording.failures import Failure, describe
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.scopes import Scope
 from tracedance_sdk.recording.values import freeze
+
+_MARKS: Final = ("_", "-", ".", "/", ":")
+"""What stands between the name of a server and that of its tool."""
 
 
 class SharedCall(OpenCall):
@@ -31,9 +34,18 @@ class SharedCall(OpenCall):
         self._failure: Failure | None = None
         super().__init__(parent, name, attributes, call_id=call_id, turn=turn)
 
-    def is_made_by(self, name: str) -> bool:
-        """Whether a function of this tool's name, called here, is the body of this call."""
-        return not self._is_taken and not self._ended and name == self._name
+    def is_made_by(self, name: str, *, prefixed: bool = False) -> bool:
+        """Whether a function of this tool's name, called here, is the body of this call.
+
+        Args:
+            name: Of the function.
+            prefixed: The framework's tool may be called like it with a server's name before.
+        """
+        if self._is_taken or self._ended:
+            return False
+        return name == self._name or (
+            prefixed and self._name.endswith(tuple(f"{mark}{name}" for mark in _MARKS))
+        )
 
     def body(self, *, reduce: Callable[[list[Any]], object] | None = None) -> Body:
         """Return the operation of that function; it is taken now."""
@@ -47,6 +59,15 @@ class SharedCall(OpenCall):
     def keep_failure(self, error: BaseException) -> None:
         """Take what left the function."""
         self._failure = describe(error, self.run.faults)
+
+    def take(self) -> None:
+        """Say that the body of this call is found."""
+        self._is_taken = True
+
+    def keep_outcome(self, content: object, failure: Failure | None) -> None:
+        """Take what came of the body, where it was no function that returned or raised."""
+        self._content = None if content is None else self.run.text(freeze(content))
+        self._failure = failure
 
     def pause(self) -> None:
         """Stay open while the framework waits for somebody; the end of the run interrupts it."""

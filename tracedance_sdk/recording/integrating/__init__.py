@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         start_model_call,
     )
     from tracedance_sdk.recording.integrating.patches import Patches
+    from tracedance_sdk.recording.integrating.served_runs import start_served
     from tracedance_sdk.recording.integrating.streams import (
         Pieces,
         Reading,
@@ -49,6 +50,7 @@ __all__ = [
     "reply_of",
     "start_agent",
     "start_model_call",
+    "start_served",
     "watched",
     "watched_async",
 ]
@@ -62,6 +64,7 @@ __getattr__, __dir__ = lazy_face(
         "integration": ("Integration",),
         "model_calls": ("ModelCall", "ModelReply", "overhear", "reply_of", "start_model_call"),
         "patches": ("Patches",),
+        "served_runs": ("start_served",),
         "streams": ("Pieces", "Reading", "watched", "watched_async"),
         "tool_uses": ("ToolOutcome", "ToolUse"),
     },

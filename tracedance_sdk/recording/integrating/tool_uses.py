@@ -57,6 +57,12 @@ class ToolUse(NamedTuple):
             the framework itself, as handing over to another agent does.
         pauses: Exceptions with which a use waits for somebody: it is no failure, and the next use
             with the same id goes on with the same call.
+        failure: Reads what an exception of the library's own says of a failure; None for one that
+            is recorded like any other.
+        rebuild_failure: Like `rebuild`, of a recorded failure that was returned. None where it is
+            shown to the model like any other answer.
+        may_be_body: Made in a framework's tool of the same name, perhaps with a prefix, it is what
+            that tool does, and no call of its own.
     """
 
     name: str
@@ -67,6 +73,9 @@ class ToolUse(NamedTuple):
     rebuild: Callable[[Json], Any] | None = None
     can_be_answered: bool = True
     pauses: tuple[type[BaseException], ...] = ()
+    failure: Callable[[BaseException], ToolOutcome | None] | None = None
+    rebuild_failure: Callable[[Json], Any] | None = None
+    may_be_body: bool = False
 
     def run(self, body: Callable[[], Any]) -> Any:
         """Return what the tool's body returns, or a recorded answer. What it raises passes."""
@@ -94,6 +103,8 @@ class ToolUse(NamedTuple):
         if not open_runs and not open_sources:
             return await body()
         scope = find_scope()
+        if isinstance(scope, SharedCall) and self._is_body_of(scope):
+            return await self._run_as_body(scope, body)
         ask = self._asked_here()
         call = None if scope is None else self._begin(scope)
         tokens = None if call is None else call.enter()
@@ -109,6 +120,28 @@ class ToolUse(NamedTuple):
             call.leave(tokens)
             await call.observe()
             self._end(call, value)
+        return value
+
+    def _is_body_of(self, call: SharedCall) -> bool:
+        return self.may_be_body and call.is_made_by(self.name, prefixed=True)
+
+    async def _run_as_body(self, call: SharedCall, body: Callable[[], Awaitable[Any]]) -> Any:
+        """Return what the body returns; the framework's call has asked whom there is."""
+        call.take()
+        faults = call.run.faults
+        try:
+            value = await body()
+        except BaseException as error:
+            survive_closing(error)
+            told = self._told_of(call, error)
+            left = describe(error, faults) if told is None else _failure(told)
+            GUARD.attempt("error", faults, call.keep_outcome, None, left)
+            raise
+        told = ToolOutcome(value)
+        if self.outcome is not None:
+            told = GUARD.attempt("outcome", faults, self.outcome, value) or told
+        failure = None if told.error_type is None else _failure(told)
+        GUARD.attempt("result", faults, call.keep_outcome, told.content, failure)
         return value
 
     def _asked_here(self) -> AnswerSource | None:
@@ -132,12 +165,28 @@ class ToolUse(NamedTuple):
         if self.call_id and isinstance(error, self.pauses):
             call.pause()
             call.run.paused[self.call_id] = call
-        else:
+            return
+        told = self._told_of(call, error)
+        if told is None:
             call.fail(error)
+        else:
+            GUARD.attempt("error", call.run.faults, call.fail_softly, told.content, _failure(told))
+
+    def _told_of(self, call: SharedCall, error: BaseException) -> ToolOutcome | None:
+        if self.failure is None:
+            return None
+        return GUARD.attempt("error", call.run.faults, self.failure, error)
 
     def _use(self, source: Any, body: Callable[[], Any]) -> Use:
         # The note of an answer belongs to the call that is current when the source is asked.
-        return Use(body, source, self._asked, None, self.rebuild or _unchanged)
+        return Use(
+            body,
+            source,
+            self._asked,
+            None,
+            self.rebuild or _unchanged,
+            rebuild_failure=self.rebuild_failure,
+        )
 
     def _asked(self) -> AskedCall:
         told = self._given()
@@ -158,9 +207,11 @@ class ToolUse(NamedTuple):
         elif told.error_type is None:
             call.succeed(told.content)
         else:
-            call.fail_softly(
-                told.content, Failure(told.error_type, told.message, interrupted=False)
-            )
+            call.fail_softly(told.content, _failure(told))
+
+
+def _failure(told: ToolOutcome) -> Failure:
+    return Failure(told.error_type or "Error", told.message, interrupted=False)
 
 
 def _unchanged(content: Json) -> Any:
