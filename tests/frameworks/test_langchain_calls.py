@@ -330,6 +330,34 @@ def test_recorded_answers_reach_the_model_in_the_form_of_the_tools_own(way: str)
         assert use() == first
 
 
+@pytest.mark.cell("langchain", "replay", package="langchain")
+def test_a_failure_that_was_handled_is_one_again_when_it_is_replayed() -> None:
+    from langchain_core.tools import ToolException
+
+    @as_tool
+    def lookup(at: str) -> str:
+        """Look something up."""
+        raise ToolException(f"nothing at {at}")
+
+    lookup.handle_tool_error = "it failed"
+    wanted = {"name": "lookup", "args": {"at": "sky"}, "id": "c1", "type": "tool_call"}
+    with td.TraceRecorder() as recorder:
+        first = lookup.invoke(wanted)
+    result = recorder.trace.calls[0].result
+
+    class Source:
+        def answer(self, asked: Any, /) -> Any:
+            assert result is not None
+            return GivenAnswer(result)
+
+    lookup.func = None
+    with td.TraceRecorder() as replayed, answers_from(Source()):
+        assert lookup.invoke(wanted) == first
+    again = replayed.trace.calls[0].result
+    assert again is not None
+    assert (again.ok, again.content) == (False, "it failed")
+
+
 @pytest.mark.parametrize(
     "broken",
     [

@@ -387,6 +387,43 @@ def test_a_graph_that_goes_on_in_another_recorder_brings_its_conversation(
     assert not second.close().faults
 
 
+@pytest.mark.parametrize(
+    ("decision", "arguments", "ok"),
+    [
+        (
+            {
+                "type": "edit",
+                "edited_action": {"name": "send_mail", "args": {"to": "K", "body": "B"}},
+            },
+            {"to": "K", "body": "B"},
+            True,
+        ),
+        (
+            {"type": "reject", "message": "No."},
+            {"to": "sam@example.com", "body": "Lunch at noon?"},
+            False,
+        ),
+    ],
+    ids=["edited", "rejected"],
+)
+def test_what_somebody_decides_instead_is_what_became_of_the_call(
+    decision: Any, arguments: Any, ok: bool
+) -> None:
+    from langgraph.types import Command
+
+    desk = Desk()
+    scene = mail(desk)
+    with scripted_models(scene) as endpoint, td.TraceRecorder() as recorder:
+        graph = approved(scene, endpoint, "middleware")
+        graph.invoke(asked(scene), thread())
+        graph.invoke(Command(resume={"decisions": [decision]}), thread())
+    call = recorder.trace.calls[1]
+    assert call.result is not None
+    assert (call.id, call.arguments, call.result.ok) == ("call_clerk_1_0", arguments, ok)
+    assert desk.uses == ["find_contact", *(["send_mail"] if ok else [])]
+    assert len(recorder.trace.turns) == 4
+
+
 def test_a_part_of_a_graph_that_waits_is_no_failure() -> None:
     from langgraph.graph import START, StateGraph
     from langgraph.types import Command, interrupt

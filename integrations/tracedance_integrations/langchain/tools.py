@@ -97,6 +97,7 @@ def _use(tool: Any, args: Any, kwargs: dict[str, Any], seen: _Seen) -> ToolUse:
         call_id,
         outcome=seen.outcome,
         rebuild=lambda content: _message(tool.name, content, call_id),
+        rebuild_failure=lambda content: _message(tool.name, content, call_id, status="error"),
         pauses=_pauses(),
     )
 
@@ -118,15 +119,17 @@ def _arguments(tool: Any, given: Any) -> Any:
     return {key: value for key, value in given.items() if key in own}
 
 
-def _message(name: str, content: Any, call_id: str | None) -> Any:
+def _message(name: str, content: Any, call_id: str | None, *, status: Any = "success") -> Any:
     """Return what a tool's use returns for a recorded result."""
     from langchain_core.messages import ToolMessage
     from langchain_core.tools import base
 
     formatted = getattr(base, "_format_output", None)
     if formatted is not None:
-        return formatted(content, None, call_id, name, "success")
-    return content if call_id is None else ToolMessage(content, tool_call_id=call_id, name=name)
+        return formatted(content, None, call_id, name, status)
+    if call_id is None:
+        return content
+    return ToolMessage(content, tool_call_id=call_id, name=name, status=status)
 
 
 def _formatted(wrapped: Any, _: Any, args: Any, kwargs: dict[str, Any]) -> Any:
