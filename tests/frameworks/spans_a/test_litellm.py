@@ -13,7 +13,9 @@ import pytest
 from opentelemetry.trace import Span
 
 import tracedance_sdk as td
+from tests.frameworks.spans_a.cancelling import cancelled
 from tests.frameworks.spans_b import story
+from tests.support.scripted_models import Answer
 
 pytestmark = [
     pytest.mark.needs("litellm"),
@@ -211,6 +213,44 @@ def test_a_secret_stands_nowhere_in_the_trace(collector: td.SpanCollector) -> No
     [trace] = collector.traces
     assert story.SECRET not in trace.model_dump_json()
     assert trace.turns[0].text.startswith(story.USER)
+
+
+@litellm("beside others")
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_call_that_the_client_tells_of_too_is_one_turn(
+    is_first: bool, collector: td.SpanCollector
+) -> None:
+    from openinference.instrumentation.litellm import LiteLLMInstrumentor
+    from openinference.instrumentation.openai import OpenAIInstrumentor
+
+    both = [OpenAIInstrumentor(), LiteLLMInstrumentor()]
+    for one in both if is_first else reversed(both):
+        one.instrument(tracer_provider=collector.provider)
+    try:
+        with story.playing(story.STORY) as models, run_span(collector):
+            loop(models.url)
+    finally:
+        for one in both:
+            one.uninstrument()
+    [trace] = collector.traces
+    assert [line[:2] for line in story.told(trace)] == [line[:2] for line in EXPECTED]
+
+
+@litellm("cancellation")
+def test_a_call_that_is_cancelled_has_ended(collector: td.SpanCollector) -> None:
+    import litellm as client
+
+    async def run(url: str) -> None:
+        messages = opening()
+        while act(messages, await client.acompletion(**request(url, messages))):
+            pass
+
+    slow = (story.STORY[0], Answer(story.STORY[1], delay_s=4))
+    with story.playing(slow) as models, instrumented(collector), run_span(collector):
+        asyncio.run(cancelled(run(models.url), models))
+    [trace] = collector.traces
+    assert [call.id for call in trace.calls] == ["call_w1"]
+    assert trace.turns[-1].text == ""
 
 
 @litellm("uninstall")

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 import tracedance_sdk as td
+from tests.frameworks.spans_a.cancelling import cancelled
 from tests.frameworks.spans_b import story
+from tests.support.scripted_models import Answer
 
 pytestmark = [
     pytest.mark.needs("llama_index.core"),
@@ -167,6 +169,20 @@ def test_agents_of_a_workflow_that_hand_over_are_one_run(collector: td.SpanColle
     assert trace.system_prompt == story.GUIDE
     assert rest == [("system", "harness", story.SYSTEM), *EXPECTED[1:]]
     assert story.notes(trace) == {"result_recovered", "boundary_guessed"}
+
+
+@llama_index("cancellation")
+def test_a_run_that_is_cancelled_has_what_it_did(collector: td.SpanCollector) -> None:
+    async def run(url: str) -> None:
+        await booker(url).run(story.USER)
+
+    slow = (story.STORY[0], Answer(story.STORY[1], delay_s=3))
+    with story.playing(slow) as models, instrumented(collector):
+        asyncio.run(cancelled(run(models.url), models))
+    [trace] = collector.traces
+    assert [call.id for call in trace.calls] == ["call_w1"]
+    assert trace.outcome is not None
+    assert trace.outcome.ended is False
 
 
 @llama_index("masking")

@@ -242,6 +242,32 @@ def test_a_secret_stands_nowhere_in_the_trace(collector: td.SpanCollector) -> No
     assert trace.turns[0].text.startswith(f"New task:\n{story.USER}")
 
 
+@smolagents("beside others")
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_call_that_the_client_tells_of_too_is_one_turn(
+    is_first: bool, collector: td.SpanCollector
+) -> None:
+    from openinference.instrumentation.openai import OpenAIInstrumentor
+    from openinference.instrumentation.smolagents import SmolagentsInstrumentor
+
+    SmolagentsInstrumentor().uninstrument()
+    both = [OpenAIInstrumentor(), SmolagentsInstrumentor()]
+    for one in both if is_first else reversed(both):
+        one.instrument(tracer_provider=collector.provider)
+    try:
+        with story.playing(SCRIPT) as models:
+            booker(models.url).run(story.USER)
+    finally:
+        OpenAIInstrumentor().uninstrument()
+    [trace] = collector.traces
+    # What the client knows is added: the model that answered, and why its turn ended.
+    reasons = iter(["tool_calls"] * 4)
+    assert story.told(trace) == [
+        (*line[:2], story.ANSWERING, line[3], next(reasons)) if line[0] == "assistant" else line
+        for line in EXPECTED
+    ]
+
+
 @smolagents("uninstall")
 def test_without_the_instrumentation_there_is_no_span(collector: td.SpanCollector) -> None:
     from openinference.instrumentation.smolagents import SmolagentsInstrumentor
