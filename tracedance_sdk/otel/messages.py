@@ -25,6 +25,7 @@ from tracedance_sdk.trace import (
 )
 
 _SAID_ELSEWHERE: Final = ("role", "content", "calls", "name", "finish_reason")
+_IN_PARTS: Final = ("content", "calls")
 _SAID_IN_REQUEST: Final = ("id", "name", "arguments")
 _SAID_IN_DEFINITION: Final = {"name": str, "description": str, "parameters": dict}
 
@@ -62,7 +63,7 @@ def message_json(turn: Turn, *, placed: bool) -> dict[str, Json]:
         placed: The turn is complete: a call without result was never executed, and its index is
             final. False while the run goes on.
     """
-    document = plain(turn.model_copy(update={"calls": ()}))
+    document = plain(turn, without=_IN_PARTS)
     message: dict[str, Json] = {
         "role": turn.role,
         "parts": [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -11,8 +12,13 @@ FORMAT: Final = "tracedance.trace"
 VERSION: Final = 1
 
 
-def plain(record: BaseModel) -> dict[str, Any]:
-    """Return any part of a trace as a JSON object, by the rule of `encode`."""
+def plain(record: BaseModel, *, without: Container[str] = ()) -> dict[str, Any]:
+    """Return any part of a trace as a JSON object, by the rule of `encode`.
+
+    Args:
+        record: The part.
+        without: Fields that are left out.
+    """
     kind = type(record)
     rule = _RULES.get(kind)
     if rule is None:
@@ -23,7 +29,7 @@ def plain(record: BaseModel) -> dict[str, Any]:
         return {**fields, **extra} if extra else fields.copy()
     found: dict[str, Any] = {}
     for name, value in fields.items():
-        if value is defaults[name]:
+        if value is defaults[name] or name in without:
             continue
         if type(value) in _AS_THEY_ARE:
             found[name] = value
