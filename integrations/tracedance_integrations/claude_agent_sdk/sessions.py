@@ -81,6 +81,7 @@ class Session:
         )
         self._subs: dict[str, Speaker] = {}
         self._by_agent: dict[str, Speaker] = {}
+        self._asking: dict[str, Speaker] = {}
 
     def take(self, message: dict[str, Any]) -> None:
         """Take what Claude Code sends."""
@@ -130,7 +131,9 @@ class Session:
 
     def _hook(self, told: dict[str, Any]) -> None:
         event = told.get("hook_event_name")
-        speaker = self._by_agent.get(str(told.get("agent_id")), self._main)
+        speaker = self._asking.get(str(told.get("tool_use_id"))) or self._by_agent.get(
+            str(told.get("agent_id")), self._main
+        )
         if event == "PreToolUse":
             self._tasks[told["tool_use_id"]] = told.get("tool_input") or {}
             speaker.begin(told)
@@ -144,8 +147,13 @@ class Session:
             speaker.pause()
 
     def _say(self, message: dict[str, Any]) -> None:
-        failed = message.get("is_api_error_message") is True
-        self._speaker(message).say(message.get("message") or {}, is_failure=failed)
+        # Older versions only say which sort of error of the API it was.
+        failed = message.get("is_api_error_message") is True or bool(message.get("error"))
+        speaker, said = self._speaker(message), message.get("message") or {}
+        for block in said.get("content") or ():
+            if block.get("type") == "tool_use":
+                self._asking[block["id"]] = speaker
+        speaker.say(said, is_failure=failed)
 
     def _tell(self, message: dict[str, Any]) -> None:
         """Take what the model is told: results, and what the harness writes."""
@@ -183,7 +191,7 @@ class Session:
             system=defined.get("prompt"),
             tools=lambda: _allowed(self._tools, defined.get("tools")),
         )
-        if isinstance(task.get("prompt"), str):
+        if message.get("type") != "user" and isinstance(task.get("prompt"), str):
             speaker.hear(prompt(task["prompt"]))
         return speaker
 

@@ -32,10 +32,9 @@ class ClaudeCall(SharedCall):
 
     __slots__ = ()
 
-    def is_made_by(self, name: str) -> bool:
+    def is_made_by(self, name: str, *, prefixed: bool = True) -> bool:
         """Whether a function of this name, called here, is the body of this call."""
-        bare = self._name.rpartition("__")[2]
-        return super().is_made_by(self._name if name == bare else name)
+        return super().is_made_by(name, prefixed=prefixed)
 
 
 class Speaker:
@@ -64,6 +63,7 @@ class Speaker:
         self._said: dict[str, Any] | None = None
         self._call: ModelCall | None = None
         self._waiting: list[dict[str, Any]] = []
+        self._asked: set[str] = set()
         self._is_over = False
 
     def within(self, action: Callable[[], Any]) -> Any:
@@ -91,7 +91,9 @@ class Speaker:
             self._said["usage"] = {**(message.get("usage") or {})}
             # What it is when an answer begins.
             self._said["usage"].pop("output_tokens", None)
-        self._said["content"] += message.get("content") or []
+        blocks = message.get("content") or []
+        self._said["content"] += blocks
+        self._asked.update(block["id"] for block in blocks if block.get("type") == "tool_use")
         if is_failure:
             self._fail()
 
@@ -110,18 +112,27 @@ class Speaker:
         for asked in waiting:
             self.begin(asked)
 
+    def _is_recorded(self, call_id: str) -> bool:
+        """Whether the answer that asks for a call is on record."""
+        said = self._said["content"] if self._said is not None else ()
+        return call_id in self._asked and all(block.get("id") != call_id for block in said)
+
     def begin(self, asked: dict[str, Any]) -> None:
         """Take the beginning of a call, of which a hook tells."""
-        blocks = self._said["content"] if self._said is not None else ()
-        if any(block.get("id") == asked["tool_use_id"] for block in blocks):
+        if self._is_recorded(asked["tool_use_id"]):
+            self.within(lambda: self._start(asked))
+        else:
             self._waiting.append(asked)
-            return
-        self.within(lambda: self._start(asked))
 
     def finish(self, asked: dict[str, Any]) -> None:
         """Take the end of a call, of which a hook tells."""
         self.pause()
-        call = self.calls.pop(asked["tool_use_id"], None)
+        call_id = asked["tool_use_id"]
+        if call_id not in self._asked:
+            # No answer that asks for it was sent.
+            self._asked.add(call_id)
+            self.pause()
+        call = self.calls.pop(call_id, None)
         if call is None:
             return
         if "error" not in asked:
