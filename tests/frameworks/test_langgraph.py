@@ -149,6 +149,7 @@ def test_a_state_of_the_recorders_own_counts_instead() -> None:
     assert (recorder.trace.initial_state, recorder.trace.final_state) == ({"mails": 0},) * 2
 
 
+@pytest.mark.cell("langchain", "state", package="langchain")
 @pytest.mark.cell("langgraph", "state")
 def test_messages_in_the_state_are_json_to_read() -> None:
     scene = mail(Desk())
@@ -328,7 +329,7 @@ def answer(where: str) -> Any:
     return Command(resume={"decisions": [{"type": "approve"}]})
 
 
-@pytest.mark.cell("langgraph", "replay")
+@pytest.mark.cell("langgraph", "state")
 @pytest.mark.parametrize("where", ["tool", "middleware"])
 def test_a_graph_that_waits_for_somebody_goes_on_in_the_same_conversation(where: str) -> None:
     scene = mail(Desk())
