@@ -46,6 +46,12 @@ def made(making: Making | None) -> Iterator[None]:
             MAKING.reset(token)
 
 
+def is_made_here() -> bool:
+    """Whether the code here is in a call that a client makes, and in no other within it."""
+    making = MAKING.get()
+    return making is not None and making.scope is CURRENT.get()
+
+
 def client_hooks(patches: Patches) -> None:
     """Put the hooks into the library's clients."""
     import mcp
@@ -62,8 +68,7 @@ async def call_tool(wrapped: Any, client: Any, args: Any, kwargs: dict[str, Any]
     if not open_runs and not open_sources:
         return await wrapped(*args, **kwargs)
     around = CURRENT.get()
-    making = MAKING.get()
-    if making is not None and making.scope is around:
+    if is_made_here():
         return await wrapped(*args, **kwargs)
     use = attempt("tool", partial(_use, client, *args, **kwargs))
     if use is None:

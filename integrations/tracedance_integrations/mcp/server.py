@@ -9,7 +9,7 @@ from weakref import WeakSet
 import wrapt
 
 from tracedance_integrations.mcp import results
-from tracedance_integrations.mcp.client import made
+from tracedance_integrations.mcp.client import is_made_here, made
 from tracedance_integrations.mcp.sending import KEY, ON_THEIR_WAY
 from tracedance_sdk.recording import ReplayedError
 from tracedance_sdk.recording.answering import open_sources
@@ -144,10 +144,14 @@ async def serve(served: Served | None, body: Callable[[], Awaitable[Any]]) -> An
     if served is None:
         return await body()
     told = _Told.by(served.meta)
+    is_ours = is_made_here() and CURRENT.get() is not None
     with made(None):
         call = None if told.span_id is None else ON_THEIR_WAY.find(told.span_id)
         if call is not None and call.run.is_open:
             return await _inside(call, body)
+        if is_ours:
+            # The context has come along, and what the request should tell of it has not.
+            return await body()
         if told.span_id is None and open_runs and find_scope() is not None:
             return await _use(served, body)
         run = attempt("run", _start, served, told.parent)
