@@ -35,6 +35,7 @@ def added_costs(
     ours: Around,
     theirs: Around,
     rounds: int,
+    bare: Around = contextlib.nullcontext,
     clock: Callable[[], float] = time.thread_time,
 ) -> Measured:
     """Return what we add, as a multiple of what others add.
@@ -44,9 +45,10 @@ def added_costs(
         ours: Around a play that we record.
         theirs: Around a play that others trace.
         rounds: How many times each is played.
+        bare: Around a play that nobody looks at.
         clock: Tells processor seconds.
     """
-    sides: dict[str, Around] = {"bare": contextlib.nullcontext, "ours": ours, "theirs": theirs}
+    sides: dict[str, Around] = {"bare": bare, "ours": ours, "theirs": theirs}
     found: dict[str, list[float]] = {name: [] for name in sides}
     for name, around in sides.items():
         _played(play, around, clock)
@@ -55,13 +57,13 @@ def added_costs(
         names = list(sides)
         for name in names[number % 3 :] + names[: number % 3]:
             found[name].append(_played(play, sides[name], clock))
-    bare, first, second = (statistics.median(found[name]) for name in sides)
+    alone, first, second = (statistics.median(found[name]) for name in sides)
     low, high = _spread(found)
     detail = (
-        f"{duration((first - bare) / STEPS)} against {duration((second - bare) / STEPS)} a step"
-        f" of {duration(bare / STEPS)}"
+        f"{duration((first - alone) / STEPS)} against {duration((second - alone) / STEPS)} a step"
+        f" of {duration(alone / STEPS)}"
     )
-    return Measured((first - bare) / (second - bare), low, high, detail)
+    return Measured((first - alone) / (second - alone), low, high, detail)
 
 
 def _played(play: Callable[[], object], around: Around, clock: Callable[[], float]) -> float:
@@ -221,52 +223,82 @@ def pydantic_ai(effort: Effort) -> Measured | str:
     try:
         from openai import AsyncOpenAI
         from pydantic_ai import Agent
-        from pydantic_ai.models.instrumented import InstrumentationSettings
         from pydantic_ai.models.openai import OpenAIChatModel
         from pydantic_ai.providers.openai import OpenAIProvider
     except ImportError:
         return "pydantic-ai and openai are not installed"
+    from tracedance_sdk.testing import Desk, mail
+
+    scene = mail(Desk())
+    loop = asyncio.new_event_loop()
+    with endpoint_elsewhere() as url:
+        client = AsyncOpenAI(base_url=url, api_key="fake", max_retries=0)
+        model = OpenAIChatModel("scripted", provider=OpenAIProvider(openai_client=client))
+        agent = Agent(model, name=scene.agent, system_prompt=scene.system, tools=list(scene.tools))
+
+        def play() -> None:
+            loop.run_until_complete(agent.run(scene.user))
+
+        bare, ours, theirs = _around_pydantic_ai(play)
+        rounds = max(30, effort.rounds)
+        try:
+            return added_costs(play, ours=ours, theirs=theirs, rounds=rounds, bare=bare)
+        finally:
+            loop.run_until_complete(client.close())
+            loop.close()
+
+
+def _around_pydantic_ai(play: Callable[[], object]) -> tuple[Around, Around, Around]:
+    """Return the three sides: bare, ours, theirs.
+
+    Each plays once before its clock starts: changed classes are slow at first, and neither
+    recording nor tracing is switched on for one run alone.
+    """
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+    from pydantic_ai import Agent
+    from pydantic_ai.models.instrumented import InstrumentationSettings
     from tracedance_integrations import pydantic_ai as td_pydantic_ai
 
-    from tracedance_sdk.testing import Desk, mail, scripted_models
+    import tracedance_sdk as td
 
     provider = TracerProvider()
     provider.add_span_processor(BatchSpanProcessor(InMemorySpanExporter()))
 
     @contextlib.contextmanager
-    def instrumented() -> Iterator[None]:
+    def bare() -> Iterator[None]:
+        play()
+        yield
+
+    @contextlib.contextmanager
+    def theirs() -> Iterator[None]:
         Agent.instrument_all(InstrumentationSettings(tracer_provider=provider))
         try:
+            play()
             yield
         finally:
             Agent.instrument_all(False)
 
-    scene = mail(Desk())
-    loop = asyncio.new_event_loop()
-    with scripted_models(scene) as endpoint:
-        client = AsyncOpenAI(base_url=endpoint.openai_url, api_key="fake", max_retries=0)
-        model = OpenAIChatModel("scripted", provider=OpenAIProvider(openai_client=client))
-        agent = Agent(model, name=scene.agent, system_prompt=scene.system, tools=list(scene.tools))
+    @contextlib.contextmanager
+    def ours() -> Iterator[None]:
+        td_pydantic_ai.install()
         try:
-            return added_costs(
-                lambda: loop.run_until_complete(agent.run(scene.user)),
-                ours=lambda: recorded(td_pydantic_ai),
-                theirs=instrumented,
-                rounds=max(30, effort.rounds),
-            )
+            with td.TraceRecorder():
+                play()
+            with td.TraceRecorder():
+                yield
         finally:
-            loop.run_until_complete(client.close())
-            loop.close()
-            provider.shutdown()
+            td_pydantic_ai.uninstall()
+
+    return bare, ours, theirs
 
 
 def openai_agents(effort: Effort) -> Measured | str:
     """An agent of OpenAI's SDK on the Responses API, beside OpenInference's instrumentation.
 
-    The SDK makes its own spans on all three sides; nobody but the instrumentation takes them.
+    The SDK makes its own spans on all three sides; nobody but the instrumentation takes them. As
+    with Pydantic AI, each side plays once before its clock starts.
     """
     try:
         from agents import (
@@ -286,7 +318,8 @@ def openai_agents(effort: Effort) -> Measured | str:
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
     from tracedance_integrations import openai_agents as td_openai_agents
 
-    from tracedance_sdk.testing import Desk, mail, scripted_models
+    import tracedance_sdk as td
+    from tracedance_sdk.testing import Desk, mail
 
     provider = TracerProvider()
     provider.add_span_processor(BatchSpanProcessor(InMemorySpanExporter()))
@@ -294,19 +327,39 @@ def openai_agents(effort: Effort) -> Measured | str:
     set_trace_processors([])
 
     @contextlib.contextmanager
+    def alone() -> Iterator[None]:
+        play()
+        yield
+
+    @contextlib.contextmanager
+    def ours() -> Iterator[None]:
+        td_openai_agents.install()
+        try:
+            with td.TraceRecorder():
+                play()
+            with td.TraceRecorder():
+                yield
+        finally:
+            td_openai_agents.uninstall()
+
+    @contextlib.contextmanager
     def instrumented() -> Iterator[None]:
         instrumentor = OpenAIAgentsInstrumentor()
         instrumentor.instrument(tracer_provider=provider)
         try:
+            play()
             yield
         finally:
             instrumentor.uninstrument()
             set_trace_processors([])
 
+    def play() -> None:
+        loop.run_until_complete(Runner.run(agent, scene.user))
+
     scene = mail(Desk())
     loop = asyncio.new_event_loop()
-    with scripted_models(scene) as endpoint:
-        client = AsyncOpenAI(base_url=endpoint.openai_url, api_key="fake", max_retries=0)
+    with endpoint_elsewhere() as url:
+        client = AsyncOpenAI(base_url=url, api_key="fake", max_retries=0)
         agent = Agent(
             name=scene.agent,
             instructions=scene.system,
@@ -315,8 +368,9 @@ def openai_agents(effort: Effort) -> Measured | str:
         )
         try:
             return added_costs(
-                lambda: loop.run_until_complete(Runner.run(agent, scene.user)),
-                ours=lambda: recorded(td_openai_agents),
+                play,
+                bare=alone,
+                ours=ours,
                 theirs=instrumented,
                 rounds=max(30, effort.rounds),
             )

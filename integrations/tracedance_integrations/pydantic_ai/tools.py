@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final
@@ -17,10 +18,13 @@ _WITHIN: Final[ContextVar[tuple[int, str | None] | None]] = ContextVar(
 )
 """Which call is being made here: toolsets hand calls on to the toolsets in them."""
 
+_CONTEXT: Final = 2
+"""Place of the run's context among the arguments of ``call_tool``."""
+
 
 async def call_tool(wrapped: Any, _: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """Use a tool, on record, or answered from elsewhere."""
-    if not open_runs and not open_sources:
+    if (not open_runs and not open_sources) or _is_handed_on(args):
         return await wrapped(*args, **kwargs)
     body = partial(wrapped, *args, **kwargs)
     asked = GUARD.attempt("tool", PROCESS_FAULTS, partial(_asked, *args, **kwargs))
@@ -36,7 +40,19 @@ async def call_tool(wrapped: Any, _: Any, args: Any, kwargs: dict[str, Any]) -> 
             raise
         raise told from error
     finally:
-        _WITHIN.reset(token)
+        # Left in another context than it was entered in, that context ends by itself.
+        with contextlib.suppress(ValueError):
+            _WITHIN.reset(token)
+
+
+def _is_handed_on(args: tuple[Any, ...]) -> bool:
+    """Whether a toolset hands on the call that is being made, as it does by position."""
+    here = _WITHIN.get()
+    if here is None or len(args) < _CONTEXT + 1:
+        return False
+    ctx = args[_CONTEXT]
+    call = (id(getattr(ctx, "messages", None)), getattr(ctx, "tool_call_id", None))
+    return here == call
 
 
 def _asked(
