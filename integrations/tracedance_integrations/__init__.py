@@ -6,7 +6,8 @@
 
 Each module has ``install()`` and ``uninstall()``, and imports its framework only then. Those of
 other packages are found in the entry point group ``tracedance.integrations``; `install` takes all
-by name.
+by name. One whose hooks a program should ask for says ``OPT_IN = True``, and is installed only when
+it is named.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def install(*names: str) -> list[str]:
     """Install integrations, and return the names of those that are now in place.
 
     Args:
-        names: Which ones; none means every one whose library is installed.
+        names: Which ones; none means every one whose library is installed and that is not opt-in.
 
     Raises:
         InvalidOption: No integration of this name.
@@ -37,6 +38,8 @@ def install(*names: str) -> list[str]:
 
     found = []
     for name, module in _modules(names).items():
+        if not names and getattr(module, "OPT_IN", False):
+            continue
         try:
             module.install()
         except MissingDependency:

@@ -17,6 +17,9 @@ from typing import Any, Final
 from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
 from tracedance_sdk.recording.integrating import Integration, Patches
 
+OPT_IN: Final = True
+"""Hooks make Claude Code wait for the program's answer, so that a program has to ask for them."""
+
 
 def _hooks(patches: Patches) -> None:
     from claude_agent_sdk._internal.query import Query

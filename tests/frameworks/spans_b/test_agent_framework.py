@@ -19,7 +19,7 @@ pytestmark = [
 
 
 def framework(capability: str) -> pytest.MarkDecorator:
-    return pytest.mark.cell("agent_framework", capability, package="agent-framework-core")
+    return pytest.mark.cell("agent-framework", capability, package="agent-framework-core")
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +71,7 @@ def test_a_run_is_read_whole(collector: td.SpanCollector) -> None:
     assert {"reading", "grading", "next_turn"} <= set(trace.fidelity.fit_for)
 
 
-@framework("streaming")
+@framework("streaming async")
 def test_a_streamed_run_is_the_same(collector: td.SpanCollector) -> None:
     async def run(url: str) -> str:
         return "".join([part.text async for part in booker(url).run(story.USER, stream=True)])

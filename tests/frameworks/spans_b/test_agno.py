@@ -94,8 +94,13 @@ def test_an_async_run_is_the_same(instrumented: td.SpanCollector) -> None:
     assert story.told(trace) == EXPECTED
 
 
-@agno("streaming")
-@pytest.mark.parametrize("awaited", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize(
+    "awaited",
+    [
+        pytest.param(False, marks=agno("streaming"), id="sync"),
+        pytest.param(True, marks=agno("streaming async"), id="async"),
+    ],
+)
 def test_a_streamed_run_is_the_same(awaited: bool, instrumented: td.SpanCollector) -> None:
     async def run(url: str) -> list[Any]:
         return [event async for event in booker(url).arun(story.USER, stream=True)]

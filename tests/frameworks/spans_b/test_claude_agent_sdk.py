@@ -26,7 +26,7 @@ ANSWERING = "claude-x-1"
 
 
 def claude(capability: str) -> pytest.MarkDecorator:
-    return pytest.mark.cell("claude_agent_sdk", capability, package="claude-agent-sdk")
+    return pytest.mark.cell("claude-agent-sdk", capability)
 
 
 @pytest.fixture(autouse=True)
@@ -175,7 +175,7 @@ def test_a_run_is_recorded_whole(integration: Any, tmp_path: Path) -> None:
     assert {call.bound_by for call in trace.calls} == {"id"}
 
 
-@claude("streaming")
+@claude("streaming async")
 def test_a_streamed_run_tells_its_costs_as_well(integration: Any, tmp_path: Path) -> None:
     with playing(STORY) as models, td.TraceRecorder() as recorder:
         asked = options(models.url, tmp_path, include_partial_messages=True)
@@ -390,3 +390,18 @@ def test_uninstalling_leaves_nothing_behind() -> None:
     assert all(vars(Query)[name] is not value for name, value in before.items())
     claude_agent_sdk.uninstall()
     assert {name: vars(Query)[name] for name in before} == before
+
+
+def test_it_is_installed_only_when_it_is_named() -> None:
+    import tracedance_integrations as integrations
+    from claude_agent_sdk._internal.query import Query
+
+    before = vars(Query)["start"]
+    try:
+        assert "claude-agent-sdk" not in integrations.install()
+        assert vars(Query)["start"] is before
+        assert integrations.install("claude-agent-sdk") == ["claude-agent-sdk"]
+        assert vars(Query)["start"] is not before
+    finally:
+        integrations.uninstall()
+    assert vars(Query)["start"] is before

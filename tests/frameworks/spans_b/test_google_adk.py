@@ -30,7 +30,7 @@ MODEL = f"openai/{story.MODEL}"
 
 
 def adk(capability: str) -> pytest.MarkDecorator:
-    return pytest.mark.cell("google_adk", capability, package="google-adk")
+    return pytest.mark.cell("google-adk", capability)
 
 
 @pytest.fixture(autouse=True)
@@ -130,7 +130,7 @@ def test_the_runners_sync_way_gives_the_same(collector: td.SpanCollector) -> Non
     assert story.told(trace) == expected(MODEL)
 
 
-@adk("streaming")
+@adk("streaming async")
 def test_a_streamed_run_is_the_same(collector: td.SpanCollector) -> None:
     with story.playing(story.STORY) as models:
         agent = booker(models.url, on_error=tell_the_model)

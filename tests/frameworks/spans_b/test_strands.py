@@ -95,7 +95,7 @@ def test_a_run_is_read_whole_in_each_way_strands_writes_spans(
 
 
 @strands("async")
-@strands("streaming")
+@strands("streaming async")
 def test_a_streamed_run_is_the_same(collector: td.SpanCollector) -> None:
     async def run(url: str) -> str:
         events = booker(url).stream_async(story.USER)
