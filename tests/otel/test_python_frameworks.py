@@ -468,7 +468,9 @@ def test_a_tool_that_says_it_failed_and_nothing_else_is_told_by_its_result() -> 
 
 
 def test_empty_words_are_no_words() -> None:
-    rows = [span(1, "m", {**MODEL, **heard(("user", "Look.")), **saying(""), **asking()})]
+    part = "llm.output_messages.0.message.contents.0.message_content"
+    empty = {f"{part}.type": "text", f"{part}.text": ""}
+    rows = [span(1, "m", {**MODEL, **heard(("user", "Look.")), **asking(), **empty})]
     [trace] = assemble(rows)
     assert trace.turns[-1].content == ()
     assert [call.id for call in trace.calls] == ["c1"]

@@ -51,7 +51,7 @@ class Heard:
             units: list[Unit] = []
             for piece in message.pieces:
                 unit = _unit(message, piece)
-                found = None if unit is None else self._next(unit, 0 if is_head else place)
+                found = None if unit is None else self._next(unit, place)
                 if found is not None:
                     place = place if is_head else found + 1
                     continue

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 import tracedance_sdk as td
+from tests.frameworks.spans_a.cancelling import cancelled
 from tests.frameworks.spans_b import story
+from tests.support.scripted_models import Answer
 
 pytestmark = [
     pytest.mark.needs("dspy"),
@@ -171,6 +173,25 @@ def test_a_model_that_fails_is_an_error_of_its_turn_and_of_the_run(
     assert trace.outcome.ended is False
     assert [call.name for call in trace.calls] == ["look_up_weather"]
     assert "too long" in str((trace.turns[-1].model_extra or {})["error"])
+
+
+def test_a_run_that_is_cancelled_has_what_it_did_and_no_word_of_it(
+    collector: td.SpanCollector,
+) -> None:
+    import dspy as framework
+
+    async def run(url: str) -> None:
+        with framework.context(lm=lm(url)):
+            await booker().acall(question=story.USER)
+
+    slow = (SCRIPT[0], Answer(SCRIPT[1], delay_s=3))
+    with story.playing(slow) as models, instrumented(collector):
+        asyncio.run(cancelled(run(models.url), models))
+    [trace] = collector.traces
+    assert [call.name for call in trace.calls] == ["look_up_weather"]
+    assert trace.outcome is not None
+    # The instrumentation ends its spans as if nothing had happened.
+    assert trace.outcome.ended
 
 
 @dspy("nested agents")

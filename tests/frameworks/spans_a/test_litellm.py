@@ -134,7 +134,6 @@ EXPECTED[4] = (*EXPECTED[4][:4], FAILED)
 
 
 @litellm("sync")
-@litellm("tool error")
 @pytest.mark.parametrize("stream", [False, pytest.param(True, marks=litellm("streaming"))])
 def test_calls_of_one_run_are_one_conversation(stream: bool, collector: td.SpanCollector) -> None:
     more: dict[str, Any] = (
