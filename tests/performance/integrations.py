@@ -313,16 +313,11 @@ def openai_agents(effort: Effort) -> Measured | str:
         from openinference.instrumentation.openai_agents import OpenAIAgentsInstrumentor
     except ImportError:
         return "openai-agents and OpenInference's instrumentation of it are not installed"
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor
-    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
     from tracedance_integrations import openai_agents as td_openai_agents
 
     import tracedance_sdk as td
     from tracedance_sdk.testing import Desk, mail
 
-    provider = TracerProvider()
-    provider.add_span_processor(BatchSpanProcessor(InMemorySpanExporter()))
     set_tracing_disabled(False)
     set_trace_processors([])
 
@@ -344,14 +339,10 @@ def openai_agents(effort: Effort) -> Measured | str:
 
     @contextlib.contextmanager
     def instrumented() -> Iterator[None]:
-        instrumentor = OpenAIAgentsInstrumentor()
-        instrumentor.instrument(tracer_provider=provider)
-        try:
+        with openinference(OpenAIAgentsInstrumentor()):
             play()
             yield
-        finally:
-            instrumentor.uninstrument()
-            set_trace_processors([])
+        set_trace_processors([])
 
     def play() -> None:
         loop.run_until_complete(Runner.run(agent, scene.user))
@@ -378,7 +369,6 @@ def openai_agents(effort: Effort) -> Measured | str:
             set_tracing_disabled(True)
             loop.run_until_complete(client.close())
             loop.close()
-            provider.shutdown()
 
 
 BUDGETS = (
