@@ -70,7 +70,8 @@ class Session:
     """
 
     def __init__(self, query: Any) -> None:
-        self._query = query
+        # Not the query itself, which would then never be freed.
+        self._callbacks = query.hook_callbacks
         self._agents: Mapping[str, Any] = getattr(query, "_agents", None) or {}
         self._tools: dict[str, dict[str, Any]] = {}
         self._tasks: dict[str, dict[str, Any]] = {}
@@ -126,7 +127,7 @@ class Session:
         """Take what Claude Code asks the program: to run a hook, or a tool of its own."""
         if request.get("subtype") == "mcp_message":
             self._pause()
-        elif self._query.hook_callbacks.get(str(request.get("callback_id"))) is _note:
+        elif self._callbacks.get(str(request.get("callback_id"))) is _note:
             self._hook(request.get("input") or {})
 
     def _hook(self, told: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -405,3 +406,12 @@ def test_it_is_installed_only_when_it_is_named() -> None:
     finally:
         integrations.uninstall()
     assert vars(Query)["start"] is before
+
+
+def test_a_conversation_that_is_over_is_forgotten(integration: Any, tmp_path: Path) -> None:
+    from tracedance_integrations.claude_agent_sdk import sessions
+
+    with playing(BOTH) as models, td.TraceRecorder():
+        asyncio.run(ask(story.USER, options(models.url, tmp_path)))
+    gc.collect()
+    assert not sessions._SESSIONS
