@@ -185,7 +185,8 @@ async def _use(served: Served, body: Callable[[], Awaitable[Any]]) -> Any:
         served.name,
         served.arguments,
         outcome=results.outcome,
-        rebuild=lambda value: served.wrap(results.rebuilt(value)),
+        # The schema of the tool may promise structure, and nobody checks where there is none.
+        rebuild=lambda value: served.wrap(results.rebuilt(value, is_packed=isinstance(value, str))),
         failure=results.failure,
         rebuild_failure=lambda value: served.wrap(results.rebuilt(value, failed=True)),
     )
