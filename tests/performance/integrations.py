@@ -371,6 +371,40 @@ def openai_agents(effort: Effort) -> Measured | str:
             loop.close()
 
 
+def mcp(effort: Effort) -> Measured | str:
+    """Calls of a client on a server in another process, by its pipes.
+
+    OpenInference's instrumentation makes no spans of MCP, but carries the context of those that the
+    library makes itself from version 2 on: what is compared is both. Those spans have neither
+    arguments nor results, so that recording may cost more.
+    """
+    try:
+        import mcp.shared._otel  # noqa: F401
+        import openinference.instrumentation.mcp  # noqa: F401  # whether both are there
+    except ImportError:
+        return "mcp from version 2 on and OpenInference's tracing of it are not installed"
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+    from tracedance_integrations import mcp as td_mcp
+
+    from tests.performance.mcp_sessions import Sessions
+
+    provider = TracerProvider()
+    provider.add_span_processor(BatchSpanProcessor(InMemorySpanExporter()))
+    sessions = Sessions(provider.get_tracer("mcp-python-sdk"))
+    try:
+        return added_costs(
+            lambda: sessions.play(STEPS),
+            ours=lambda: recorded(td_mcp),
+            theirs=sessions.traced,
+            rounds=max(120, effort.rounds),
+        )
+    finally:
+        sessions.close()
+        provider.shutdown()
+
+
 BUDGETS = (
     Budget(
         "langchain",
@@ -403,5 +437,13 @@ BUDGETS = (
         1.0,
         "x",
         openai_agents,
+    ),
+    Budget(
+        "mcp",
+        "what recording adds to a client's call",
+        "what spans without content add, carried by OpenInference's instrumentation",
+        2.0,
+        "x",
+        mcp,
     ),
 )

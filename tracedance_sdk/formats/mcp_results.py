@@ -38,7 +38,7 @@ def value_of_mcp_result(result: Mapping[str, Any]) -> Json:
     blocks, structured = result.get("content") or [], result.get("structuredContent")
     if structured is not None:
         packed = isinstance(structured, dict) and list(structured) == [_WRAP]
-        return structured[_WRAP] if packed and not _says(blocks, structured) else structured
+        return structured[_WRAP] if packed and not _is_written(structured, blocks) else structured
     if len(blocks) == 1 and set(blocks[0]) == {"type", "text"} and blocks[0]["type"] == "text":
         text: str = blocks[0]["text"]
         return text
@@ -70,11 +70,15 @@ def mcp_result(value: Json, *, is_packed: bool = False, failed: bool = False) ->
     return result
 
 
-def _says(blocks: list[Any], structured: Json) -> bool:
-    """Whether the content is the structured content, written out."""
+def _is_written(structured: dict[str, Any], blocks: list[Any]) -> bool:
+    """Whether the content is the structured content, written out; else it is what was packed."""
     try:
-        return len(blocks) == 1 and json.loads(blocks[0]["text"]) == structured
-    except (KeyError, TypeError, ValueError, RecursionError):
+        text = blocks[0]["text"]
+        if len(blocks) != 1 or text == structured[_WRAP]:
+            return False
+        is_written: bool = json.loads(text) == structured
+        return is_written
+    except (IndexError, KeyError, TypeError, ValueError, RecursionError):
         return False
 
 
