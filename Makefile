@@ -66,7 +66,7 @@ $(LOCAL_MODEL_STAMP): pyproject.toml constraints.txt tests/llm/requirements-loca
 
 .venv-frameworks-%/.installed: pyproject.toml tests/frameworks/requirements-%.txt tests/frameworks/requirements-tests.txt
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check \
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
 		-r tests/frameworks/requirements-$*.txt -r tests/frameworks/requirements-tests.txt -e .
 	touch $@
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
-import orjson
 from pydantic import ValidationError
 
 from tracedance_sdk.errors import InvalidJSON, InvalidOption
@@ -65,14 +64,14 @@ def turn_document(role: Role, content: object, calls: Iterable[object], **facts:
     return freeze(document)
 
 
-def turn_of(data: bytes) -> Turn:
+def turn_of(document: Mapping[str, Json]) -> Turn:
     """Build the turn of a document.
 
     Raises:
         InvalidTrace: A field of it has a wrong type.
     """
     try:
-        return Turn.model_validate(orjson.loads(data))
+        return Turn.model_validate(document)
     except ValidationError as error:
         raise invalid_trace(error, "turn") from error
 
@@ -94,11 +93,11 @@ def masked_turn(turn: Turn, mask: Callable[[Json], Json]) -> Turn:
     return _changed(turn, masked)
 
 
-def requests_of(data: bytes, name: Callable[[str], str]) -> list[Request]:
+def requests_of(document: Mapping[str, Any], name: Callable[[str], str]) -> list[Request]:
     """Return what a turn's document asks for, for binding.
 
     Args:
-        data: The document.
+        document: Of the turn.
         name: Masks the secrets in a name or id.
     """
     return [
@@ -107,7 +106,7 @@ def requests_of(data: bytes, name: Callable[[str], str]) -> list[Request]:
             name(call["name"]),
             call_key(name(call["name"]), call.get("arguments")),
         )
-        for call in orjson.loads(data)["calls"]
+        for call in document["calls"]
     ]
 
 

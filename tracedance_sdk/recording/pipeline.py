@@ -22,6 +22,8 @@ class Pipeline:
     Attributes:
         options: What it was opened with; holds the exporter and redactor given.
         redact: Masks secrets in JSON bytes; None when redaction is off.
+        is_clean: Tells at little cost that JSON bytes surely hold no secret; None where the
+            redactor is somebody else's.
         journal: Writes records to disk; None keeps them in memory.
         export: Sends ended spans away; None sends nothing.
     """
@@ -36,6 +38,8 @@ class Pipeline:
     ) -> None:
         self.options = options
         self.redact = redact
+        ours = getattr(redact, "__self__", None) if options.redaction is True else None
+        self.is_clean: Callable[[bytes], bool] | None = getattr(ours, "is_clean", None)
         self.journal = journal
         self.export = export
 

@@ -87,10 +87,14 @@ class SecretRedactor:
         # The same few keys stand in every row.
         self._known_name = functools.lru_cache(maxsize=2048)(self._name)
 
+    def is_clean(self, data: bytes) -> bool:
+        """Whether JSON text, and so every value in it, surely holds nothing to mask."""
+        return not self._extra and self._finder.is_clean(data)
+
     def redact(self, data: bytes) -> bytes:
         """Return the JSON text with its secrets masked; the very same bytes when it holds none."""
         try:
-            if not self._extra and self._finder.is_clean(data):
+            if self.is_clean(data):
                 return data
             value = parse_json(data, where="value")
             masked = self._value(value)

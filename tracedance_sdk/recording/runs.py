@@ -198,6 +198,13 @@ class Run:
             return self._as_blob(data, self._put_blob)
         return data.decode()
 
+    def is_clean(self, data: bytes) -> bool:
+        """Whether JSON, and so every value in it, surely holds nothing to be masked."""
+        if self._redact is None:
+            return True
+        look = self.pipeline.is_clean
+        return look is not None and bool(GUARD.attempt("redaction", self.faults, look, data))
+
     def masked(self, data: bytes) -> bytes:
         """Return JSON with its secrets masked."""
         if self._redact is None:

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from time import time_ns
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from tracedance_sdk.journal import CLIENT, Attributes, EventRecord, SpanRecord
 from tracedance_sdk.otel import CHAT, TURN, turn_attributes
 from tracedance_sdk.recording.guard import GUARD
@@ -47,8 +49,13 @@ class TurnLog:
         if facts.get("started_at") is None:
             facts["started_at"] = datetime.now(UTC)
         data = turn_document(role, content, calls, **facts)
-        turn = masked_turn(turn_of(data), self._run.masked_value)
-        requests = requests_of(data, self._run.words)
+        document = orjson.loads(data)
+        turn = turn_of(document)
+        if self._run.is_clean(data):
+            requests = requests_of(document, str)
+        else:
+            turn = masked_turn(turn, self._run.masked_value)
+            requests = requests_of(document, self._run.words)
         index = self._run.ledger.add_turn(turn.role, requests)
         turn = turn.model_copy(update={"index": index})
         GUARD.attempt("turn", self._run.faults, self._write, turn)
