@@ -100,17 +100,22 @@ test-frameworks: test-frameworks-newest test-frameworks-oldest
 test-frameworks-newest: $(FRAMEWORK_REPORTS)
 
 .PHONY: $(FRAMEWORK_REPORTS)
-.reports/frameworks-tier1.json: FRAMEWORK_TESTS := $(filter-out tests/frameworks/spans_%,$(wildcard tests/frameworks/test_*.py))
+.reports/frameworks-tier1.json: FRAMEWORK_TESTS := $(filter-out %_local_model.py,$(wildcard tests/frameworks/test_*.py))
 .reports/frameworks-spans-a.json: FRAMEWORK_TESTS := tests/frameworks/spans_a
 .reports/frameworks-spans-b.json: FRAMEWORK_TESTS := tests/frameworks/spans_b
 $(FRAMEWORK_REPORTS): .reports/frameworks-%.json: .venv-frameworks-%/.installed
 	TRACEDANCE_REQUIRE=frameworks TRACEDANCE_FRAMEWORK_REPORT=$@ \
 		.venv-frameworks-$*/bin/python -m pytest --inline-snapshot=disable $(FRAMEWORK_TESTS) $(PYTEST_ARGS)
 
-test-frameworks-oldest: .venv-frameworks-tier1-oldest/.installed
-	TRACEDANCE_REQUIRE=frameworks TRACEDANCE_FRAMEWORK_REPORT=.reports/frameworks-tier1-oldest.json \
-		.venv-frameworks-tier1-oldest/bin/python -m pytest --inline-snapshot=disable \
-		$(wildcard tests/frameworks/test_*.py) $(PYTEST_ARGS)
+OLDEST_REPORTS := .reports/frameworks-tier1-oldest.json .reports/frameworks-agents-oldest.json
+test-frameworks-oldest: $(OLDEST_REPORTS)
+
+.PHONY: $(OLDEST_REPORTS)
+.reports/frameworks-tier1-oldest.json: FRAMEWORK_TESTS := $(filter-out %_agents.py %_agents_runs.py %_local_model.py,$(wildcard tests/frameworks/test_*.py))
+.reports/frameworks-agents-oldest.json: FRAMEWORK_TESTS := tests/frameworks/test_openai_agents.py tests/frameworks/test_openai_agents_runs.py
+$(OLDEST_REPORTS): .reports/frameworks-%.json: .venv-frameworks-%/.installed
+	TRACEDANCE_FRAMEWORK_REPORT=$@ \
+		.venv-frameworks-$*/bin/python -m pytest --inline-snapshot=disable $(FRAMEWORK_TESTS) $(PYTEST_ARGS)
 
 # The tables of docs/integrations.md, from what the tests above came to.
 integration-table: test-frameworks-newest
