@@ -1,7 +1,7 @@
 """Logs of Inspect, the evaluation framework: ``.eval`` archives and ``.json`` documents.
 
 Every sample of a log is a trace. Members of an archive may be packed by deflate or, by newer
-releases, by zstd (which needs ``pip install 'tracedance-sdk[store]'``).
+releases, by zstd (which needs the extra ``store``).
 """
 
 from __future__ import annotations

@@ -55,3 +55,21 @@ def test_every_page_is_in_the_table_of_the_readme() -> None:
 
 def _links(cell: str) -> list[str]:
     return re.findall(r"\]\(([^)#]+)[)#]", cell)
+
+
+def test_every_extra_is_in_the_table_of_the_readme() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    rows = table(section((ROOT / "README.md").read_text("utf-8"), "Extras"))
+    listed = [name for row in rows for name in code_names(row[0])]
+    assert sorted(listed) == sorted(project["optional-dependencies"])
+
+
+def test_pages_install_from_the_clone_what_there_is() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    for found in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        text = found.read_text("utf-8")
+        if found.name != "integrations.md":
+            assert "pip install 'tracedance-sdk" not in text, found.name
+        for names in re.findall(r"pip install '(?:\.|tracedance-sdk)\[([^\]]*)\]'", text):
+            unknown = set(names.split(",")) - set(project["optional-dependencies"])
+            assert not unknown, f"{found.name}: {unknown}"
