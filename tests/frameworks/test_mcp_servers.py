@@ -182,6 +182,27 @@ def test_a_recorder_around_the_server_leaves_alone_what_belongs_to_a_client(
     assert by_name["office"].parent.trace_id == recorder.trace.id
 
 
+@cell("nested agents")
+@pytest.mark.usefixtures("installed")
+def test_a_recorder_around_the_server_takes_what_would_go_nowhere(connect: Any) -> None:
+    parent = {"traceparent": f"00-{'ab' * 16}-{'cd' * 8}-01", "trace_id": "ab" * 16}
+    recorder: Any = td.TraceRecorder()
+
+    async def main() -> None:
+        server = office()
+        async with recorder, connect(server) as client:
+            td_mcp.uninstall()
+            call = client.call_tool  # of a client that is in another process, as far as we see
+            td_mcp.install()
+            await call("find_contact", {"name": "Sam"}, meta={sending.KEY: parent})
+
+    asyncio.run(main())
+    assert [(call.name, call.requested_by) for call in recorder.trace.calls] == [
+        ("find_contact", "agent"),
+        ("look_up", "tool"),
+    ]
+
+
 @cell("async")
 @pytest.mark.usefixtures("installed")
 def test_a_client_without_us_makes_runs_of_their_own(connect: Any, journal: Path) -> None:

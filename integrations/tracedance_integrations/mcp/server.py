@@ -12,7 +12,6 @@ from tracedance_integrations.mcp import results
 from tracedance_integrations.mcp.client import is_made_here, made
 from tracedance_integrations.mcp.sending import KEY, ON_THEIR_WAY
 from tracedance_sdk.recording import ReplayedError
-from tracedance_sdk.recording.answering import open_sources
 from tracedance_sdk.recording.calls import OpenCall
 from tracedance_sdk.recording.driving import Operation, await_in
 from tracedance_sdk.recording.guard import PROCESS_FAULTS
@@ -156,7 +155,7 @@ async def serve(served: Served | None, body: Callable[[], Awaitable[Any]]) -> An
             return await _use(served, body)
         run = attempt("run", _start, served, told.parent)
         if run is None:
-            return await (_use(served, body) if open_sources else body())
+            return await _use(served, body)
         return await await_in(lambda: run, lambda: _use(served, body))
 
 
