@@ -263,6 +263,8 @@ def test_only_traces_that_meet_the_limits_are_taken(
         ({"model_families": ("gpt",)}, "unknown_domain", "would work: --model-family claude"),
         ({"tools": ("Read",)}, "unknown_domain", "would work: --tool Bash"),
         ({"where": "wrong = 1"}, "adversarial_or_invalid", "a condition over the columns"),
+        ({"where": "random() < 0.5"}, "adversarial_or_invalid", "a condition over the columns"),
+        ({"where": "now() IS NOT NULL"}, "adversarial_or_invalid", "a condition over the columns"),
         ({"where": "true) OR (SELECT 1"}, "adversarial_or_invalid", "a condition over"),
         ({"where": "1 IN (SELECT 1 FROM read_csv('/etc/passwd'))"}, "adversarial_or_invalid", "a"),
         (

@@ -10,6 +10,7 @@ from tracedance_sdk.behaviors.benchmarks.constraints import condition
 from tracedance_sdk.behaviors.benchmarks.model_families import model_family
 from tracedance_sdk.behaviors.benchmarks.query import Query
 from tracedance_sdk.behaviors.catalogue import packaged_behaviors
+from tracedance_sdk.behaviors.foreign.steady_sql import check_steady
 from tracedance_sdk.behaviors.hits import Evidence, Hit
 from tracedance_sdk.behaviors.run import Run
 from tracedance_sdk.behaviors.scanning.choosing import Caps, chosen
@@ -141,7 +142,9 @@ def _condition(query: Query, store: TraceStore) -> str | None:
             own = query.constraints.where
             # Without brackets of ours, one that closes them and goes beyond the other limits fails.
             for text in (f"{own}\n", f"({own}\n)"):
-                store.select(f"SELECT count(*) FROM traces WHERE {text}", apart=True)  # noqa: S608 - looked at by it
+                asked = f"SELECT count(*) FROM traces WHERE {text}"  # noqa: S608 - looked at below
+                store.select(asked, apart=True)
+                check_steady(asked, where="where")
         except InvalidQuery as error:
             raise BenchmarkRejected(
                 f"--where is refused: {error}",

@@ -113,12 +113,12 @@ def scan_store(
     Raises:
         InvalidOption: No behaviours, or one of them twice.
         InvalidSpec: The source of a behaviour of a user's own is refused.
-        InvalidQuery: Its SQL is, or the condition; one that asks for the clock or for chance is
-            refused together with `kept`.
+        InvalidQuery: Its SQL is, or the condition, such as one that asks for the clock or for
+            chance.
         StoreError: The store is damaged or lies at a URL, or a process ended before its time.
         MissingDependency: DuckDB or datasketch is not installed.
     """
-    folder = _checked(store, wanted, where, is_kept=kept is not None)
+    folder = _checked(store, wanted, where)
     ids = [item.behavior.id for item in wanted]
     condition = "true" if where is None else where
     keys = store.partitions()
@@ -140,9 +140,7 @@ def scan_store(
     return _joined([outcomes[key.name] for key in keys], ids, caps)
 
 
-def _checked(
-    store: TraceStore, wanted: Sequence[Wanted], where: str | None, *, is_kept: bool
-) -> Path:
+def _checked(store: TraceStore, wanted: Sequence[Wanted], where: str | None) -> Path:
     """Return the folder of a store if a scan can be asked for; see `scan_store`."""
     ids = [item.behavior.id for item in wanted]
     if not ids or len(set(ids)) < len(ids):
@@ -156,8 +154,7 @@ def _checked(
     if where is not None:
         asked = f"SELECT count(*) FROM traces WHERE ({where}\n)"  # noqa: S608 - it is looked at
         store.select(asked)
-        if is_kept:
-            check_steady(asked, where="where")
+        check_steady(asked, where="where")
     return folder
 
 
