@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,26 @@ def test_a_pickle_is_one_line_and_never_loaded(
     # The file is what it is said to be: loading it does make the folder.
     pickle.loads(evil)
     assert mark.is_dir()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["import", "traces", "--store", "made"],
+        ["scan", "empty"],
+        ["scan", "empty", "--out", "made"],
+        ["index", "empty"],
+        ["compact", "empty"],
+        ["behaviors", "A01", "--try", "empty"],
+    ],
+    ids=" ".join,
+)
+def test_without_the_extra_a_store_is_missing_it_and_nothing_is_left_behind(
+    work: Path, tracedance: Tracedance, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    (work / "empty" / "parts").mkdir(parents=True)
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    ran = tracedance(*arguments)
+    line = "duckdb is not installed; install it with: pip install 'tracedance-sdk[store]'"
+    assert (ran.code, ran.out, ran.err) == (2, "", f"tracedance: {line}\n")
+    assert not (work / "made").exists()

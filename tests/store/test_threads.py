@@ -50,6 +50,9 @@ def test_a_library_that_is_not_installed_is_one_line_with_the_command(
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingDependency) as caught:
-        _use(tmp_path, is_remote=package == "fsspec")
+        _use(tmp_path / "made", is_remote=package == "fsspec")
     expected = f"{package} is not installed; install it with: pip install 'tracedance-sdk[store]'"
     assert str(caught.value) == expected
+    if package != "fsspec":
+        assert caught.value.__cause__ is None  # a traceback of one error, not of two
+    assert not (tmp_path / "made").exists()

@@ -33,6 +33,7 @@ from tracedance_sdk.store import (
     TraceStore,
     end_with_parent,
     import_sources,
+    require_store_extra,
 )
 
 _Store = TraceStore | Callable[[], TraceStore]
@@ -156,6 +157,7 @@ def open_import(options: ImportOptions) -> tuple[ImportPlan, _Store]:
 
 def _store(folder: Path) -> _Store:
     """Open a store; one that is not there is made when the first trace comes."""
+    require_store_extra()
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         return TraceStore.create(folder)
     return lambda: TraceStore.create(folder)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         import_sources,
     )
     from tracedance_sdk.store.indexing import IndexSummary
+    from tracedance_sdk.store.libraries import require_store_extra
     from tracedance_sdk.store.listing import DataFile, SourceSummary
     from tracedance_sdk.store.manifest import FORMAT, is_data_name, manifest_number
     from tracedance_sdk.store.meaning import PREFIX, Meant, ambiguous, rank_of
@@ -76,6 +77,7 @@ __all__ = [
     "is_data_name",
     "manifest_number",
     "rank_of",
+    "require_store_extra",
     "rows_of_trace",
     "views_asked",
 ]
@@ -94,6 +96,7 @@ __getattr__, __dir__ = lazy_face(
         "import_report": ("ORIGINS", "ImportReport", "SourceProblem", "Tally"),
         "importing": ("ImportPlan", "JSONRedactor", "cleaned_text", "import_sources"),
         "indexing": ("IndexSummary",),
+        "libraries": ("require_store_extra",),
         "listing": ("DataFile", "SourceSummary"),
         "manifest": ("FORMAT", "is_data_name", "manifest_number"),
         "meaning": ("PREFIX", "Meant", "ambiguous", "rank_of"),

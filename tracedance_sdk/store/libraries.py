@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from types import ModuleType
+from typing import Final
 
 from tracedance_sdk.errors import MissingDependency
+
+_NEEDED: Final = ("duckdb", "pyarrow")
+"""What no store does without; others are needed for some files or places."""
+
+
+def require_store_extra() -> None:
+    """See that what every store needs is there, without importing it.
+
+    Raises:
+        MissingDependency: It is not.
+    """
+    for name in _NEEDED:
+        if importlib.util.find_spec(name) is None:
+            raise MissingDependency.for_extra(name, extra="store")
 
 
 def arrow() -> ModuleType:

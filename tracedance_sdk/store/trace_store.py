@@ -24,6 +24,7 @@ from tracedance_sdk.store.fetching import ANSWER_MB, MEMORY_MB, MOST_ROWS, TIMEO
 from tracedance_sdk.store.folder import PARTS, LocalFolder, present, require_whole
 from tracedance_sdk.store.indexing import IndexSummary, index_store, unindexed
 from tracedance_sdk.store.key_index import KeyIndex, Known
+from tracedance_sdk.store.libraries import require_store_extra
 from tracedance_sdk.store.listing import DataFile, SourceSummary, data_files, summaries
 from tracedance_sdk.store.manifest import Manifest
 from tracedance_sdk.store.meaning import MOST_NAMED, NATIVE, PREFIX, WHOLE, Meant, ambiguous
@@ -94,6 +95,7 @@ class TraceStore:
 
         Raises:
             StoreError: The folder cannot be made, or holds something else.
+            MissingDependency: The extra ``store`` is not installed; no folder is made.
         """
         return cls.open(folder, tools=tools, create=True)
 
@@ -113,9 +115,11 @@ class TraceStore:
         Raises:
             StoreError: No store there, or it cannot be read.
             UnsupportedVersion: A store of another version.
+            MissingDependency: The extra ``store`` is not installed.
         """
         if tools not in ("recorded", "known", "inferred"):
             raise InvalidOption(f"tools={tools!r}: recorded, known or inferred is needed")
+        require_store_extra()  # before a folder is made that nothing could be kept in
         place = _place(os.fspath(folder), create=create)
         if not place.numbers():
             # An importer makes the key of its pseudonyms before it adds anything.
