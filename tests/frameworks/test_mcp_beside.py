@@ -80,7 +80,8 @@ def test_beside_openinference_client_and_server_are_one_trace(around: Any, tmp_p
     with around[0](), around[1]():
         asyncio.run(main())
     assert not recorder.close().faults
-    (theirs,) = collector.collect(tmp_path / "b")
+    found: Any = collector.collect(tmp_path / "b")
+    (theirs,) = found
     assert [call.name for call in recorder.trace.calls] == ["find_contact"]
     assert theirs.parent.trace_id == recorder.trace.id
     assert theirs.otel.trace_id == recorder.trace.otel.trace_id
