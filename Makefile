@@ -107,12 +107,14 @@ $(FRAMEWORK_REPORTS): .reports/frameworks-%.json: .venv-frameworks-%/.installed
 	TRACEDANCE_REQUIRE=frameworks TRACEDANCE_FRAMEWORK_REPORT=$@ \
 		.venv-frameworks-$*/bin/python -m pytest --inline-snapshot=disable $(FRAMEWORK_TESTS) $(PYTEST_ARGS)
 
-OLDEST_REPORTS := .reports/frameworks-tier1-oldest.json .reports/frameworks-agents-oldest.json
+OLDEST := tier1-oldest agents-oldest clients-oldest
+OLDEST_REPORTS := $(OLDEST:%=.reports/frameworks-%.json)
 test-frameworks-oldest: $(OLDEST_REPORTS)
 
 .PHONY: $(OLDEST_REPORTS)
 .reports/frameworks-tier1-oldest.json: FRAMEWORK_TESTS := $(filter-out %_agents.py %_agents_runs.py %_local_model.py,$(wildcard tests/frameworks/test_*.py))
 .reports/frameworks-agents-oldest.json: FRAMEWORK_TESTS := tests/frameworks/test_openai_agents.py tests/frameworks/test_openai_agents_runs.py
+.reports/frameworks-clients-oldest.json: FRAMEWORK_TESTS := tests/frameworks/test_openai.py tests/frameworks/test_anthropic.py
 $(OLDEST_REPORTS): .reports/frameworks-%.json: .venv-frameworks-%/.installed
 	TRACEDANCE_FRAMEWORK_REPORT=$@ \
 		.venv-frameworks-$*/bin/python -m pytest --inline-snapshot=disable $(FRAMEWORK_TESTS) $(PYTEST_ARGS)

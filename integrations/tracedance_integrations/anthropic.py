@@ -10,6 +10,7 @@ becomes calls. `install` changes the client's classes and `uninstall` puts them 
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from functools import partial
@@ -220,7 +221,6 @@ def _is_absent(value: Any) -> bool:
 
 
 def _hooks(patches: Patches) -> None:
-    from anthropic.lib.tools import _beta_functions as tools
     from anthropic.resources import beta
     from anthropic.resources.messages import AsyncMessages, Messages
 
@@ -232,10 +232,15 @@ def _hooks(patches: Patches) -> None:
             if hasattr(plain, name):
                 patches.wrap(plain, name, _create)
                 patches.wrap(waiting, name, _create_async)
-        patches.wrap(plain, "stream", _stream)
-        patches.wrap(waiting, "stream", _stream)
-    patches.wrap(tools.BetaFunctionTool, "call", _use_tool)
-    patches.wrap(tools.BetaAsyncFunctionTool, "call", _use_tool_async)
+        if hasattr(plain, "stream"):
+            patches.wrap(plain, "stream", _stream)
+            patches.wrap(waiting, "stream", _stream)
+    with contextlib.suppress(ImportError):
+        # Clients before 0.69 have no tool runner.
+        from anthropic.lib.tools import _beta_functions as tools
+
+        patches.wrap(tools.BetaFunctionTool, "call", _use_tool)
+        patches.wrap(tools.BetaAsyncFunctionTool, "call", _use_tool_async)
 
 
 _INTEGRATION: Final = Integration(
