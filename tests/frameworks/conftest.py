@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 import os
@@ -30,6 +31,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for module in () if needs is None else needs.args:
         if not _is_there(module):
             pytest.skip(f"frameworks: {module} is not installed in this environment")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Ask for versions before any test can pretend another one."""
+    for item in session.items:
+        for marker in item.iter_markers("cell"):
+            _version(marker.kwargs.get("package", marker.args[0]))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -67,6 +75,7 @@ def _is_there(module: str) -> bool:
         return False
 
 
+@functools.lru_cache
 def _version(package: str) -> str | None:
     try:
         return metadata.version(package)
