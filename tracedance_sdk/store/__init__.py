@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         TraceRows,
         rows_of_trace,
     )
-    from tracedance_sdk.store.queries import VIEWS, Selection
+    from tracedance_sdk.store.queries import VIEWS, Selection, columns_of_answer
     from tracedance_sdk.store.removal import PruneSummary
     from tracedance_sdk.store.trace_store import ToolLimit, TraceStore
     from tracedance_sdk.store.worker_life import end_with_parent, interruptions_held
@@ -70,6 +70,7 @@ __all__ = [
     "TraceStore",
     "ambiguous",
     "cleaned_text",
+    "columns_of_answer",
     "end_with_parent",
     "holds_store",
     "import_sources",
@@ -101,7 +102,7 @@ __getattr__, __dir__ = lazy_face(
         "manifest": ("FORMAT", "is_data_name", "manifest_number"),
         "meaning": ("PREFIX", "Meant", "ambiguous", "rank_of"),
         "partition_reader": ("PartitionKey", "PartitionReader", "TraceRows", "rows_of_trace"),
-        "queries": ("VIEWS", "Selection"),
+        "queries": ("VIEWS", "Selection", "columns_of_answer"),
         "removal": ("PruneSummary",),
         "trace_store": ("ToolLimit", "TraceStore"),
         "worker_life": ("end_with_parent", "interruptions_held"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.errors import InvalidQuery, StoreError
@@ -64,11 +65,40 @@ def run_select(
     except (duckdb.Error, RuntimeError, OverflowError, MemoryError) as error:
         if damage := found_damage(folder, manifest, views, error):
             raise damage from error
-        columns = {name: public(of) for name, of in VIEWS.items()}
-        reason = unknown_column(first_line(error), views, columns) or first_line(error)
-        raise InvalidQuery(f"{reason}: {in_short(sql)}") from error
+        raise InvalidQuery(f"{_reason(error, views)}: {in_short(sql)}") from error
     finally:
         connection.close()
+
+
+def columns_of_answer(sql: str) -> list[tuple[str, str]]:
+    """Return the names of the columns that a query would give, with DuckDB's names of their types.
+
+    The query is not run. It is bound to views without a row, so that no store is needed.
+
+    Raises:
+        InvalidQuery: It is no SELECT over the views, or names what they do not have, in one line.
+        MissingDependency: DuckDB is not installed.
+
+    Example:
+        >>> columns_of_answer("SELECT agent, count(*) AS n FROM traces GROUP BY ALL")
+        [('agent', 'VARCHAR'), ('n', 'BIGINT')]
+    """
+    duckdb = duck()
+    views = views_asked(sql)
+    connection = connected(LocalFolder(Path()), Manifest(1, ()))
+    try:
+        answer = connection.sql(sql)
+        return list(zip(answer.columns, map(str, answer.types), strict=True))
+    except (duckdb.Error, RuntimeError, MemoryError) as error:
+        raise InvalidQuery(f"{_reason(error, views)}: {in_short(sql)}") from error
+    finally:
+        connection.close()
+
+
+def _reason(error: Exception, views: Iterable[str]) -> str:
+    columns = {name: public(of) for name, of in VIEWS.items()}
+    told = first_line(error)
+    return unknown_column(told, frozenset(views), columns) or told
 
 
 def rows_of(
