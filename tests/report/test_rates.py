@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from tracedance_sdk.grading import Report, Verdict
-from tracedance_sdk.report import Row, pass_rates, rate_lines, rates_document
+from tracedance_sdk.report import Row, pass_rates, percent, rate_lines, rates_document
 from tracedance_sdk.statistics import Trials, clustered_rate, mean_pass_hat_k, wilson_interval
 
 PASS, FAIL, CRITICAL = Verdict.PASS, Verdict.FAIL, Verdict.CRITICAL
@@ -49,8 +51,8 @@ def test_the_rate_is_that_of_conclusive_verdicts() -> None:
         ([], "pass rate unknown: no traces"),
         ([row(ERROR)], "pass rate unknown: 1 error"),
         ([row(INCONCLUSIVE)] * 2 + [row(ERROR)], "pass rate unknown: 2 inconclusive and 1 error"),
-        ([row(PASS)] * 9999 + [row(FAIL)], "pass rate 99.9 %, 95 % interval 99.9 to 99.9 %"),
-        ([row(FAIL)] * 9999 + [row(PASS)], "pass rate 0.1 %, 95 % interval 0.1 to 0.1 %"),
+        ([row(PASS)] * 9999 + [row(FAIL)], "pass rate 99.99 %, 95 % interval 99.943 to 99.9982 %"),
+        ([row(FAIL)] * 9999 + [row(PASS)], "pass rate 0.01 %, 95 % interval 0.0018 to 0.057 %"),
     ],
 )
 def test_a_rate_that_is_not_all_or_nothing_is_never_shown_as_that(
@@ -139,3 +141,36 @@ def test_the_document_has_the_same_keys_whatever_there_is() -> None:
             },
         }
     )
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [
+        (0, "0.0"),
+        (1, "100.0"),
+        (0.5, "50.0"),
+        (0.012, "1.2"),
+        (0.00998, "1.0"),
+        (0.0094, "0.94"),
+        (1 / 4161, "0.024"),
+        (0.0002, "0.02"),
+        (0.000042, "0.0042"),
+        (1e-7, "<0.001"),
+        (0.9994, "99.94"),
+        (0.99999999, ">99.999"),
+    ],
+)
+def test_a_rare_share_is_shown_with_two_digits(share: float, shown: str) -> None:
+    assert percent(share) == shown
+
+
+@given(st.floats(0, 1))
+def test_a_shown_share_is_near_and_never_all_or_nothing_by_rounding(share: float) -> None:
+    shown = percent(share)
+    if share in (0, 1):
+        assert shown == f"{100 * share:.1f}"
+    elif shown[0] in "<>":
+        assert min(share, 1 - share) < 0.00001
+    else:
+        assert 0 < float(shown) < 100
+        assert abs(float(shown) - 100 * share) <= 0.051 * min(1, 100 * share, 100 * (1 - share))

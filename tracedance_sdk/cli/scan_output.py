@@ -155,10 +155,12 @@ def _left_out(funnels: Sequence[Funnel]) -> str:
 
 
 def _percent(rate: Frequency) -> str:
+    from tracedance_sdk.report import percent
+
     if rate.rate is None:
         return "-"
-    low, high = rate.rate.interval.low, rate.rate.interval.high
-    return f"{100 * rate.rate.value:.2f} % [{100 * low:.2f}, {100 * high:.2f}]"
+    low, high, _ = rate.rate.interval
+    return f"{percent(rate.rate.value)} % [{percent(low)}, {percent(high)}]"
 
 
 def _print_rates(

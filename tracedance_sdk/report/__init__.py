@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         PassHatK,
         PassRates,
         pass_rates,
+        percent,
         rate_lines,
         rates_document,
     )
@@ -69,7 +70,6 @@ if TYPE_CHECKING:
 __all__ = [
     "COMPARED_NUMBERS",
     "COMPARED_TITLES",
-    "MARKS",
     "Change",
     "ComparedLine",
     "Comparison",
@@ -80,6 +80,7 @@ __all__ = [
     "LeftOut",
     "LineName",
     "LineStatistics",
+    "MARKS",
     "PageBounds",
     "PassHatK",
     "PassRates",
@@ -107,6 +108,7 @@ __all__ = [
     "line_title",
     "mark",
     "pass_rates",
+    "percent",
     "print_report",
     "print_table",
     "print_text",
@@ -161,9 +163,9 @@ __getattr__, __dir__ = lazy_face(
         "html.scan_page": ("ScanSource", "scan_page", "wanted_occurrences"),
         "html.turns": ("DecisionPlace", "EvidenceMark"),
         "junit": ("junit_xml",),
-        "masking": ("ShownSecrets",),
         "marks": ("MARKS", "mark", "score_text", "verdict_text"),
-        "rates": ("PassHatK", "PassRates", "pass_rates", "rate_lines", "rates_document"),
+        "masking": ("ShownSecrets",),
+        "rates": ("PassHatK", "PassRates", "pass_rates", "percent", "rate_lines", "rates_document"),
         "rows": ("Row", "count_passed"),
         "safe_text": (
             "in_one_line",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -17,6 +18,9 @@ from tracedance_sdk.statistics import (
 )
 
 _MOST_K: Final = 8
+_RARE: Final = 0.995
+"""Below so many percent, one decimal would be one digit or none."""
+_RAREST: Final = 0.001
 
 
 class PassHatK(NamedTuple):
@@ -110,9 +114,20 @@ def rate_lines(rates: PassRates) -> list[str]:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent with one decimal; what is not 0 or 1 is never shown as that."""
-    shown = f"{100 * share:.1f}"
-    return {"0.0": "0.1", "100.0": "99.9"}.get(shown, shown) if 0 < share < 1 else shown
+    """Return a share in percent: one decimal, near 0 and 1 two digits of what is rare.
+
+    What is not 0 or 1 is never shown as that.
+
+    Example:
+        >>> [percent(share) for share in (0, 1 / 3, 0.0002, 0.99986, 0.0000001)]
+        ['0.0', '33.3', '0.02', '99.986', '<0.001']
+    """
+    rare = 100 * min(share, 1 - share)
+    if not 0 < rare < _RARE:
+        return f"{100 * share:.1f}"
+    if rare < _RAREST:
+        return f"<{_RAREST}" if share < _RAREST else f">{100 - _RAREST}"
+    return f"{100 * share:.{1 - math.floor(math.log10(rare))}f}".rstrip("0").rstrip(".")
 
 
 def _task(row: Row, index: int) -> object:
