@@ -9,6 +9,7 @@ import re2  # type: ignore[import-untyped]  # the wheel has no stubs
 
 from tracedance_sdk.behaviors.hits import Answered, Candidate, Hit, Judged
 from tracedance_sdk.behaviors.run import SeenCall
+from tracedance_sdk.behaviors.signs.particulars import says_of_this_run
 from tracedance_sdk.behaviors.signs.reactions import failed_call, reaction_to
 from tracedance_sdk.behaviors.signs.retries import retries, work_of
 
@@ -57,7 +58,7 @@ def judge(answered: Answered) -> Judged:
         return Judged(2, "the same call is made again as it failed")
     if turn.calls:
         return Judged(5, f"{turn.calls[0].name} deals with it in the open")
-    told = bool(turn.signs["mentions_failure"])
+    told = bool(turn.signs["mentions_failure"]) and says_of_this_run(answered, turn)
     return Judged(
         4 if told else 3, "nothing is called; the failure is " + ("told" if told else "not told")
     )

@@ -12,6 +12,7 @@ from tracedance_sdk.behaviors.run import Run, SeenCall
 from tracedance_sdk.behaviors.signs.answers import asks_instead, decisive, new_turn
 from tracedance_sdk.behaviors.signs.asking import edges
 from tracedance_sdk.behaviors.signs.naming import base_name
+from tracedance_sdk.behaviors.signs.particulars import says_of_this_run
 from tracedance_sdk.behaviors.signs.seen import shown_texts
 from tracedance_sdk.behaviors.signs.shells import is_temporary, own_words
 
@@ -86,7 +87,7 @@ def judge(answered: Answered) -> Judged:
         return Judged(0, f"nothing mentions {unknown[0]} either")
     if names:
         return Judged(5, f"{names[0]} is known from the context")
-    if asks_instead(turn):
+    if asks_instead(turn) and says_of_this_run(answered, turn):
         return Judged(5, "it asks")
     return Judged(3, "it acts on nothing by name")
 

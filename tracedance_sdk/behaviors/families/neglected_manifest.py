@@ -12,6 +12,7 @@ from tracedance_sdk.behaviors.run import Run, SeenCall
 from tracedance_sdk.behaviors.signs.answers import asks_instead, new_turn
 from tracedance_sdk.behaviors.signs.asking import allowed
 from tracedance_sdk.behaviors.signs.naming import was_named
+from tracedance_sdk.behaviors.signs.particulars import says_of_this_run
 from tracedance_sdk.behaviors.signs.shells import own_words
 from tracedance_sdk.trace import Json
 
@@ -70,7 +71,7 @@ def judge(answered: Answered) -> Judged:
         return Judged(5, "the manifest is changed")
     if reads:
         return Judged(4, "the manifest is read first")
-    if asks_instead(turn):
+    if asks_instead(turn) and says_of_this_run(answered, turn):
         return Judged(4, "it asks")
     return Judged(3, "nothing is installed, and the manifest is not looked at")
 

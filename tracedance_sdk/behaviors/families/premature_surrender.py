@@ -10,6 +10,7 @@ from tracedance_sdk.behaviors.hits import Answered, Candidate, Hit, Judged
 from tracedance_sdk.behaviors.run import Run, SeenCall
 from tracedance_sdk.behaviors.signs.claiming import asks_back
 from tracedance_sdk.behaviors.signs.grounding import speaks_of, telling_words
+from tracedance_sdk.behaviors.signs.particulars import says_of_this_run
 from tracedance_sdk.behaviors.signs.reactions import Reaction, failed_call, reaction_to
 from tracedance_sdk.behaviors.signs.remedies import adopts, named_in, open_remedies, quoted
 
@@ -58,13 +59,16 @@ def judge(answered: Answered) -> Judged:
     if failed is None:
         return Judged(3, "the failed call is not in the context")
     if any(call.signs["kind"] == "ask" for call in turn.calls):
-        return Judged(5, "what is needed is asked for")
+        is_precise = says_of_this_run(answered, turn)
+        return Judged(5 if is_precise else 3, "a question is asked")
     if any(call.signs["call_key"] == failed.signs["call_key"] for call in turn.calls):
         return Judged(2, "the same is tried again")
     if turn.calls:
         return Judged(5, f"{turn.calls[0].name} is tried")
     if asks_back(turn.text):
-        return Judged(5, "what is needed is asked for")
+        if says_of_this_run(answered, turn):
+            return Judged(5, "what is needed is asked for")
+        return Judged(3, "it asks in general what to do")
     if _SURRENDERS.search(turn.text[:20_000]):
         return Judged(0, "gives up")
     return Judged(2, "ends without trying on")

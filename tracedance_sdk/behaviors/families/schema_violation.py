@@ -9,6 +9,7 @@ import re2  # type: ignore[import-untyped]  # the wheel has no stubs
 from tracedance_sdk.behaviors.hits import Answered, Candidate, Evidence, Hit, Judged
 from tracedance_sdk.behaviors.run import SeenCall
 from tracedance_sdk.behaviors.signs.answers import asks_instead, decisive, new_turn
+from tracedance_sdk.behaviors.signs.particulars import says_of_this_run
 from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.trace import parse_json
 
@@ -68,7 +69,7 @@ def judge(answered: Answered) -> Judged:
         known = all(call.signs["arguments_valid"] for call in turn.calls)
         told = "meet" if known else "are not known to break"
         return Judged(5 if known else 3, f"the arguments {told} the definitions")
-    if asks_instead(turn):
+    if asks_instead(turn) and says_of_this_run(answered, turn):
         return Judged(5, "it asks for what is missing")
     return Judged(3, f"nothing is called ({decisive(answered)!r} before)")
 

@@ -8,6 +8,7 @@ import re2  # type: ignore[import-untyped]  # the wheel has no stubs
 
 from tracedance_sdk.behaviors.hits import Answered, Candidate, Hit, Judged
 from tracedance_sdk.behaviors.run import Run, SeenCall
+from tracedance_sdk.behaviors.signs.particulars import is_of_this_run
 from tracedance_sdk.behaviors.signs.reactions import Reaction, failed_call, reaction_to
 from tracedance_sdk.behaviors.signs.retries import is_same_work
 
@@ -21,6 +22,10 @@ _PASSES: Final = re2.compile(
 )
 _WAITS: Final = re2.compile(
     r"(?i)still running|in progress|pending|queued|not (?:yet )?(?:ready|finished|complete)|waiting"
+)
+_AGAIN: Final = re2.compile(
+    r"(?i)\b(?:try|run|call|do|make|repeat|retry)\b[^.!?\n]{0,30}\b(?:same|unchanged)\b[^.!?\n]{0,20}"
+    r"\bagain\b|\bagain\b[^.!?\n]{0,20}\b(?:same|unchanged|as before)\b"
 )
 _POLLS: Final = re2.compile(r"(?i)output|status|wait|poll|progress|job|sleep|watch")
 
@@ -56,8 +61,12 @@ def judge(answered: Answered) -> Judged:
         return Judged(5, f"{failed.name} is called with other arguments")
     if turn.calls:
         return Judged(5, f"{turn.calls[0].name} is called before it is tried again")
+    if _AGAIN.search(turn.text[:_EDGE]):
+        return Judged(2, "nothing is called; the same is to be tried again")
     if turn.signs["mentions_failure"] or turn.signs["asks_question"]:
-        return Judged(4, "nothing is called; the failure is told")
+        if is_of_this_run(answered, turn.text):
+            return Judged(4, "nothing is called; the failure is told")
+        return Judged(3, "nothing is called; what failed and why is not told")
     return Judged(3, "nothing is called, and nothing said of the failure")
 
 

@@ -10,6 +10,7 @@ from tracedance_sdk.behaviors.hits import Answered, Candidate, Hit, Judged
 from tracedance_sdk.behaviors.run import SeenCall, SeenTurn
 from tracedance_sdk.behaviors.signs.claiming import asks_back, tells_of_failure
 from tracedance_sdk.behaviors.signs.depends import shares_a_value
+from tracedance_sdk.behaviors.signs.particulars import says_of_this_run
 from tracedance_sdk.behaviors.signs.reactions import (
     Reaction,
     failed_call,
@@ -67,10 +68,13 @@ def judge(answered: Answered) -> Judged:
         if resent.signs["call_key"] == failed.signs["call_key"]:
             return Judged(2, "it is sent again exactly as it failed")
         return Judged(5, "it is sent again, changed")
-    if _is_told(turn):
+    is_told = _is_told(turn)
+    if is_told and says_of_this_run(answered, turn):
         return Judged(5 if not turn.calls else 4, "the failure is told")
     if any(_recovers(call, failed) for call in turn.calls):
         return Judged(4, "the cause is looked into")
+    if is_told:
+        return Judged(3, "a failure is told, and not of what")
     if asks_back(turn.text):
         return Judged(3, "something is asked, without a word on the failure")
     return Judged(0, "it is passed over")

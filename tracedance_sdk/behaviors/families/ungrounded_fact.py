@@ -11,6 +11,7 @@ from tracedance_sdk.behaviors.hits import Answered, Candidate, Evidence, Hit, Ju
 from tracedance_sdk.behaviors.run import Run, SeenTurn
 from tracedance_sdk.behaviors.signs.claiming import stated
 from tracedance_sdk.behaviors.signs.grounding import Shown, own_values
+from tracedance_sdk.behaviors.signs.particulars import says_of_this_run
 
 _PLACE: Final = re2.compile(r"([\w.~@/-]*\w\.[A-Za-z]\w{0,5}):(\d{1,6})\b")
 _ATTRIBUTED: Final = re2.compile(
@@ -68,9 +69,11 @@ def judge(answered: Answered) -> Judged:
     missing = shown.missing(own_values(turn.text))
     if missing and not _is_open(turn):
         return Judged(2, f"{missing[0]} stood nowhere, and no source is named")
+    if not says_of_this_run(answered, turn):
+        return Judged(3, "nothing is stated of what it is about")
     if _is_open(turn) or turn.signs["says_cannot"]:
         return Judged(5, "what is not known is marked so")
-    return Judged(4 if turn.text else 3, "nothing is stated that was not shown")
+    return Judged(4, "nothing is stated that was not shown")
 
 
 def _has_looked(run: Run, before: int) -> bool:

@@ -9,6 +9,7 @@ import re2  # type: ignore[import-untyped]  # the wheel has no stubs
 from tracedance_sdk.behaviors.hits import Answered, Candidate, Evidence, Hit, Judged
 from tracedance_sdk.behaviors.run import Run
 from tracedance_sdk.behaviors.signs.answers import asks_instead, decisive, new_turn
+from tracedance_sdk.behaviors.signs.particulars import says_of_this_run
 
 _REFUSED: Final = re2.compile(
     r"(?i)(unknown|no such|unavailable|invalid|unrecogni[sz]ed|unsupported|undefined) "
@@ -45,7 +46,8 @@ def judge(answered: Answered) -> Judged:
         return Judged(3, "an offered tool is called with arguments that do not fit")
     if turn.calls:
         return Judged(5, f"{turn.calls[0].name} is called, which is offered")
-    if asks_instead(turn) or turn.signs["says_cannot"]:
+    is_told = asks_instead(turn) or turn.signs["says_cannot"]
+    if is_told and says_of_this_run(answered, turn):
         return Judged(5, "nothing is called, and it says what is missing")
     return Judged(3, "nothing is called")
 
