@@ -7,6 +7,7 @@ Each is a file ``definitions/<id>-<name>.yaml``; its predicate and rule judge ar
 from __future__ import annotations
 
 import importlib
+import re
 from functools import cache
 from importlib.resources import files
 from types import ModuleType
@@ -19,6 +20,8 @@ from tracedance_sdk.trace import parse_yaml
 
 _PACKAGE: Final = "tracedance_sdk.behaviors"
 _FOLDER: Final = "definitions"
+_BETWEEN: Final = re.compile(r"(?i)(?<!\S)(?:and|or)(?!\S)|[,;&|+]")
+"""What people write between several behaviours."""
 
 
 @cache
@@ -45,15 +48,28 @@ def behavior_named(name: str) -> Behavior:
         InvalidOption: There is no such behaviour and no such file.
         InvalidSpec: The file holds no behaviour.
     """
+    if (found := _packaged(name)) is not None:
+        return found
+    if name.strip().casefold().endswith((".yaml", ".yml", ".json")):
+        return _no_double(load_behavior(name), name)
+    several = [one.id for piece in _BETWEEN.split(name) if (one := _packaged(piece)) is not None]
+    if several and _BETWEEN.search(name):
+        each = " ".join(f"--behavior {one}" for one in dict.fromkeys(several))
+        raise InvalidOption(
+            f"no behaviour {shown(name)}: one is named at a time, to scan for several {each}; "
+            "AND and OR are for tracedance benchmark build"
+        )
+    ids = ", ".join(packaged_behaviors())
+    raise InvalidOption(f"no behaviour {shown(name)}; there are {ids}, and files (.yaml, .json)")
+
+
+def _packaged(name: str) -> Behavior | None:
     wanted = name.strip().casefold()
     for behavior in packaged_behaviors().values():
         names = (behavior.id, behavior.name, behavior.desirable or behavior.name)
         if wanted in (text.casefold() for text in names):
             return behavior
-    if wanted.endswith((".yaml", ".yml", ".json")):
-        return _no_double(load_behavior(name), name)
-    ids = ", ".join(packaged_behaviors())
-    raise InvalidOption(f"no behaviour {shown(name)}; there are {ids}, and files (.yaml, .json)")
+    return None
 
 
 def _no_double(behavior: Behavior, where: str) -> Behavior:

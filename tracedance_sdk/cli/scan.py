@@ -36,7 +36,8 @@ _FILE: Final = click.Path(path_type=Path)
 @click.option(
     "--by",
     type=click.Choice(["week", "agent", "collector", "project"]),
-    help="One rate for each.",
+    multiple=True,
+    help="One rate for each; may be given again.",
 )
 @click.option("--examples", type=whole(0), default=0, metavar="N", help="Show so many of each.")
 @click.option(
@@ -56,7 +57,7 @@ def scan_command(
     names: tuple[str, ...],
     given: tuple[str, ...],
     where: str | None,
-    by: str | None,
+    by: tuple[str, ...],
     examples: int,
     per_session: int,
     per_project: int | None,
@@ -89,6 +90,7 @@ def scan_command(
     if not len(opened):
         complain(f"the store {str(store)!r} is empty; tracedance import brings traces into it")
         return 2
+    dimensions = tuple(dict.fromkeys(by))
     caps = Caps(
         session=per_session if per_session > 0 else None,
         project=per_project,
@@ -109,10 +111,10 @@ def scan_command(
         if out is not None:
             write_scan(out, found, wanted, caps=caps, where=where)
     if as_json:
-        click.echo(scan_document(found, wanted, by=by))
+        click.echo(scan_document(found, wanted, by=dimensions))
     else:
         shown = Examples(examples, opened, is_masked=not no_redact)
-        print_scan(found, wanted, by=by, examples=shown)
+        print_scan(found, wanted, by=dimensions, examples=shown)
     for error in found.errors:
         complain(error)
     return 3 if found.errors else 0

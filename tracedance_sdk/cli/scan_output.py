@@ -37,14 +37,17 @@ class Examples(NamedTuple):
     is_masked: bool = True
 
 
-def scan_document(found: StoreScan, wanted: Sequence[Wanted], *, by: str | None) -> str:
-    """Return everything that was found as one JSON document."""
+def scan_document(found: StoreScan, wanted: Sequence[Wanted], *, by: Sequence[str]) -> str:
+    """Return everything that was found as one JSON document.
+
+    Each rate says what it is taken by; where nothing was asked for there is one over all sessions.
+    """
     import orjson
 
     from tracedance_sdk.behaviors import frequencies
     from tracedance_sdk.trace import spelled_out
 
-    rates = frequencies(found, by=by)
+    rates = [(name, rate) for name in by or (None,) for rate in frequencies(found, by=name)]
     behaviors: list[dict[str, Any]] = []
     for item, funnel in zip(wanted, found.funnels, strict=True):
         behavior = item.behavior
@@ -59,7 +62,11 @@ def scan_document(found: StoreScan, wanted: Sequence[Wanted], *, by: str | None)
                 "parameters": dict(item.parameters),
                 "confirmed": False,
                 "funnel": funnel._asdict(),
-                "rates": [_rate(rate) for rate in rates if rate.behavior == behavior.id],
+                "rates": [
+                    {"by": name, **_rate(rate)}
+                    for name, rate in rates
+                    if rate.behavior == behavior.id
+                ],
                 "occurrences": [
                     one.model_dump(mode="json") for one in found.occurrences[behavior.id]
                 ],
@@ -68,7 +75,7 @@ def scan_document(found: StoreScan, wanted: Sequence[Wanted], *, by: str | None)
     document = {
         "format": "tracedance.scan",
         "version": 1,
-        "by": by,
+        "by": list(by),
         "behaviors": behaviors,
         "errors": list(found.errors),
     }
@@ -90,7 +97,7 @@ def print_scan(
     found: StoreScan,
     wanted: Sequence[Wanted],
     *,
-    by: str | None,
+    by: Sequence[str],
     examples: Examples,
 ) -> None:
     """Print a table, rates by what was asked, and examples with their evidence marked."""
@@ -110,8 +117,8 @@ def print_scan(
     )
     if any(item.behavior.status == "experimental" for item in wanted):
         console.say("* experimental: its hits in real runs were mostly none, or there were none.")
-    if by is not None:
-        _print_rates(console, wanted, frequencies(found, by=by), by=by)
+    for name in by:
+        _print_rates(console, wanted, frequencies(found, by=name), by=name)
     if examples.most:
         _print_examples(console, found, wanted, examples)
 
