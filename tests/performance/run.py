@@ -91,6 +91,7 @@ def main(line: list[str]) -> int:
     """Run the budgets asked for; return the exit status."""
     prepare()
     from tests.performance import (
+        client_integrations,
         imports,
         integrations,
         memory,
@@ -116,6 +117,7 @@ def main(line: list[str]) -> int:
         replay_pairs,
         scanning,
         integrations,
+        client_integrations,
     )
     budgets = [budget for module in modules for budget in module.BUDGETS]
     known = [budget.name for budget in budgets]

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final, ParamSpec, TypeVar
 
-from tracedance_sdk.errors import TraceDanceError
+from tracedance_sdk.errors import InvalidJSON, InvalidTrace, TraceDanceError
 from tracedance_sdk.recording.hosts import is_cancellation, is_meant_for_host
 
 _P = ParamSpec("_P")
@@ -96,10 +96,13 @@ class Guard:
 
 def _told(error: BaseException) -> str:
     told = type(error).__name__
-    if isinstance(error, (TraceDanceError, OSError)):
+    if isinstance(error, (TraceDanceError, OSError)) and not isinstance(error, _QUOTING):
         told += f": {error}"
     return " ".join(told.split())
 
+
+_QUOTING: Final = (InvalidTrace, InvalidJSON)
+"""Errors of ours whose message may show what was to be recorded."""
 
 GUARD: Final = Guard()
 

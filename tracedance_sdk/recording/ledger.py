@@ -5,13 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tracedance_sdk.recording.identifiers import new_call_id
 from tracedance_sdk.trace import bind
 
 if TYPE_CHECKING:
     from tracedance_sdk.trace import BoundBy, Request, Role
+
+
+_MOST_WAITING: Final = 1000
+"""Requests of earlier turns that are remembered until they are answered."""
 
 
 class Place(NamedTuple):
@@ -41,6 +45,7 @@ class Ledger:
         self._of_user: int | None = None
         self._requests: Sequence[Request] = ()
         self._bound: set[int] = set()
+        self._earlier: list[tuple[int, Request]] = []
         self._used_ids: set[str] = set()
 
     def start_afresh_in_child(self) -> None:
@@ -56,6 +61,7 @@ class Ledger:
             requests: What the turn asks for, in the model's order.
         """
         with self._lock:
+            self._leave_behind()
             index = self._turns
             self._turns += 1
             self._open = index if role == "assistant" else None
@@ -75,21 +81,50 @@ class Ledger:
         with self._lock:
             number = next(self._numbers)
             turn = self._open
-            if turn is None:
-                turn = self._open_synthetic()
-            elif len(self._bound) < len(self._requests):
+            if call_id is not None and not any(r.id == call_id for r in self._requests):
+                before = self._asked_before(lambda request: request.id == call_id)
+                if before is not None:
+                    return Place(number, *before, "id")
+            if turn is not None and len(self._bound) < len(self._requests):
                 found = bind(self._requests, self._bound, call_id=call_id, name=name, key=key())
                 if found is not None:
                     position, bound_by = found
                     self._bound.add(position)
                     asked = self._requests[position].id
                     return Place(number, turn, asked or call_id or new_call_id(), bound_by)
+            if call_id is None and self._earlier and not self._requests:
+                wanted = key()
+                before = self._asked_before(lambda request: request.key == wanted)
+                if before is not None:
+                    return Place(number, *before, "key")
+            if turn is None:
+                turn = self._open_synthetic()
             return Place(number, turn, call_id or new_call_id(), "synthetic")
 
+    def _leave_behind(self) -> None:
+        """Remember what the open turn asks for and nobody has answered: it may be answered yet.
+
+        Another model may be asked in between, for a title or a summary.
+        """
+        if self._open is not None:
+            left = [r for place, r in enumerate(self._requests) if place not in self._bound]
+            self._earlier += [(self._open, request) for request in left]
+            del self._earlier[:-_MOST_WAITING]
+
+    def _asked_before(self, is_meant: Callable[[Request], bool]) -> tuple[int, str] | None:
+        """Return turn and id of the last call that an earlier turn asked for and that is meant."""
+        for place in range(len(self._earlier) - 1, -1, -1):
+            turn, request = self._earlier[place]
+            if is_meant(request):
+                del self._earlier[place]
+                return turn, request.id or new_call_id()
+        return None
+
     def unanswered(self) -> list[Request]:
-        """Return what the open turn asks for and no call has answered, in the model's order."""
+        """Return what was asked for and no call has answered: in the open turn, then before it."""
         with self._lock:
-            return [r for place, r in enumerate(self._requests) if place not in self._bound]
+            here = [r for place, r in enumerate(self._requests) if place not in self._bound]
+            return [*here, *(request for _, request in reversed(self._earlier))]
 
     def place_of_user(self, call_id: str | None) -> Place:
         """Return the place of a simulated user's call: in the user's turn, if that is the last."""
@@ -101,6 +136,7 @@ class Ledger:
             return Place(number, turn, call_id or new_call_id(), "synthetic")
 
     def _open_synthetic(self) -> int:
+        self._leave_behind()
         self._open = self._turns
         self._turns += 1
         self._of_user = None

@@ -262,3 +262,98 @@ def test_threads_that_ask_at_once_lose_and_repeat_nothing() -> None:
     wanted = [f"{number}.{step}" for number in range(8) for step in range(20)]
     assert sorted(texts) == sorted([*wanted, *(f"r{text}" for text in wanted)])
     assert not recorder.close().faults
+
+
+def test_a_model_that_is_asked_in_between_takes_no_call_away() -> None:
+    @td.tool
+    def clock() -> str:
+        return "noon"
+
+    title = {"role": "user", "content": "A title, please."}
+    with td.TraceRecorder() as recorder:
+        ask(SYSTEM, USER, reply=ASKING)
+        ask(title, reply="Times")
+        clock()
+        ask(SYSTEM, USER, ASKING, ANSWER, reply="Noon.")
+    asking, titled = recorder.trace.turns[1], recorder.trace.turns[3]
+    assert [(call.id, call.bound_by) for call in asking.calls] == [("c1", "key")]
+    assert (titled.text, titled.calls) == ("Times", ())
+
+
+def test_a_result_that_comes_after_another_models_turn_is_not_lost() -> None:
+    with td.TraceRecorder() as recorder:
+        ask(SYSTEM, USER, reply=ASKING)
+        failed = start_model_call(lambda: request_from_chat({"messages": [USER]}))
+        assert failed is not None
+        failed.fail(ConnectionError("gone"))
+        ask(SYSTEM, USER, ASKING, ANSWER, reply="Noon.")
+    (call,) = recorder.trace.calls
+    assert recorder.trace.turns[1].calls == (call,)
+    assert call.result is not None
+    assert call.result.content == "noon"
+
+
+def test_a_call_with_an_id_goes_to_the_turn_that_asked_for_it() -> None:
+    other = [{"id": "c9", "type": "function", "function": {"name": "clock", "arguments": "{}"}}]
+    with td.TraceRecorder() as recorder:
+        ask(SYSTEM, USER, reply=ASKING)
+        ask({"role": "user", "content": "B"}, reply={**ASKING, "tool_calls": other})
+        with recorder.call("clock", {}, id="c1") as call:
+            call.result = "noon"
+        with recorder.call("clock", {}, id="c9") as call:
+            call.result = "one"
+    found = [
+        (turn.index, item.id, item.result and item.result.content)
+        for turn in recorder.trace.turns
+        for item in turn.calls
+    ]
+    assert found == [(1, "c1", "noon"), (3, "c9", "one")]
+
+
+def test_calls_without_ids_keep_their_arguments() -> None:
+    history = [
+        USER,
+        {"role": "assistant", "function_call": {"name": "f", "arguments": '{"x":1}'}},
+        {"role": "function", "name": "f", "content": "r"},
+    ]
+    with td.TraceRecorder() as recorder:
+        ask(*history, reply="Done.")
+    (call,) = recorder.trace.calls
+    assert (call.name, call.arguments) == ("f", {"x": 1})
+    assert call.result is not None
+    assert call.result.content == "r"
+
+
+def test_replies_that_others_came_between_are_marked() -> None:
+    with td.TraceRecorder() as recorder:
+        calls = []
+        for text in ("a", "b"):
+            body = {"messages": [{"role": "user", "content": text}]}
+            calls.append(start_model_call(lambda body=body: request_from_chat(body)))  # type: ignore[misc]  # called at once
+        for text, call in zip("ab", calls, strict=True):
+            assert call is not None
+            call.succeed(lambda text=text: ModelReply(said(f"re {text}")))  # type: ignore[misc]  # as above
+    replies = [turn for turn in recorder.trace.turns if turn.role == "assistant"]
+    marks = [(turn.text, (turn.model_extra or {}).get("context_rewritten")) for turn in replies]
+    assert marks == [("re a", True), ("re b", True)]
+
+
+def test_what_was_to_be_recorded_is_not_quoted_in_the_log(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(GUARD, "raises", False)
+    monkeypatch.setattr(GUARD, "_logged", set())
+    with td.TraceRecorder() as recorder:
+        assert start_model_call(lambda: request_from_chat({"messages": "sk-secret-text"})) is None
+    assert dict(recorder.close().faults) == {"model call: InvalidTrace": 1}
+    assert "InvalidTrace" in caplog.text
+    assert "sk-secret" not in caplog.text
+
+
+def test_a_reply_that_is_being_read_when_the_run_ends_keeps_what_came() -> None:
+    with td.TraceRecorder() as recorder:
+        call = start_model_call(lambda: request_from_chat({"messages": [USER]}))
+        assert call is not None
+        call.seen_so_far = lambda: ModelReply(said("Half"))
+    last = recorder.trace.turns[-1]
+    assert (last.text, (last.model_extra or {}).get("interrupted")) == ("Half", True)

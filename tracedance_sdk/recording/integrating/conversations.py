@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tracedance_sdk.formats import Heard, Message, ModelRequest, SeenCall, SeenResult
 from tracedance_sdk.formats import read_arguments as read_text
 from tracedance_sdk.recording.calls import OpenCall, start_call
 from tracedance_sdk.recording.describing import describe_further
+from tracedance_sdk.recording.identifiers import new_call_id
 from tracedance_sdk.recording.scopes import scope_in
 from tracedance_sdk.recording.shared_calls import end_now
 from tracedance_sdk.trace import UNKNOWN, Json
@@ -18,6 +19,22 @@ if TYPE_CHECKING:
     from tracedance_sdk.recording.runs import Run
     from tracedance_sdk.recording.turns import TurnLog
     from tracedance_sdk.trace import Role, Turn
+
+
+_MOST_WAITING: Final = 1000
+"""Calls whose arguments are remembered until somebody tells their result."""
+
+
+class Shown(NamedTuple):
+    """What a model was shown, of what its run has told.
+
+    Attributes:
+        continues: It is what was told before, and what was new.
+        told: How many turns had been told by then.
+    """
+
+    continues: bool
+    told: int
 
 
 class Talk:
@@ -33,35 +50,35 @@ class Talk:
         self._heard = Heard()
         self._lock = threading.RLock()
         self._is_telling = False
+        self._told = 0
         self._requests: dict[str, tuple[str, Json]] = {}
         for turn in turns.waiting:
             self._overhear(turn)
         turns.told = self._overhear
 
-    def hear(self, request: ModelRequest) -> bool:
-        """Record what is new in a request.
-
-        Returns:
-            Whether it continues what the run's models were shown before; otherwise the turns of
-            the run, in order, are not what this model was shown.
-        """
+    def hear(self, request: ModelRequest) -> Shown:
+        """Record what is new in a request, and return what its model was shown."""
         with self._lock:
             before = self._heard.rewritten
             describe_further(self._run, system_prompt=request.system, tools=request.tools)
             new = self._heard.new_in(request.messages, after_all=request.follows is not None)
             for message in new:
                 self._tell(message)
-            return self._heard.rewritten == before
+            return Shown(self._heard.rewritten == before, self._told)
 
-    def answer(self, message: Message, facts: dict[str, Any]) -> None:
+    def answer(self, message: Message, facts: dict[str, Any], *, shown: Shown) -> None:
         """Record what a model said.
 
         Args:
             message: Its reply.
             facts: Further fields of the turn.
+            shown: What it was shown.
         """
         with self._lock:
             self._heard.remember(message)
+            if not shown.continues or shown.told != self._told:
+                # Other turns came in between, or what it was shown is not the turns before.
+                facts = {**facts, "context_rewritten": True}
             self._record("assistant", message, **facts)
             for result in message.results:
                 # Of calls that the provider made itself, such as a search of the web.
@@ -88,10 +105,11 @@ class Talk:
 
     def _record(self, role: Role, message: Message, **facts: Any) -> None:
         calls = [_request(call) for call in message.calls]
-        self._requests = {}
+        self._told += 1
         for call in calls:
-            if call.get("id"):
-                self._requests[call["id"]] = (call["name"], call.get("arguments"))
+            self._requests[call["id"]] = (call["name"], call.get("arguments"))
+        while len(self._requests) > _MOST_WAITING:
+            del self._requests[next(iter(self._requests))]
         self._is_telling = True
         try:
             self._turns.record(role, list(message.parts), calls, name=message.name, **facts)
@@ -104,7 +122,7 @@ class Talk:
         asked = next((r for r in waiting if result.call_id is None or r.id == result.call_id), None)
         if asked is None:
             return
-        _, arguments = self._requests.get(asked.id or "", (asked.name, None))
+        _, arguments = self._requests.pop(asked.id or "", (asked.name, None))
         scope = scope_in(self._run)
         if scope.call_id is not None:
             scope = self._run.root
@@ -123,6 +141,7 @@ class Talk:
     def _overhear(self, turn: Turn) -> None:
         """Take a turn that was reported by hand."""
         if not self._is_telling:
+            self._told += 1
             self._heard.remember(pieces_of(turn))
 
 
@@ -152,7 +171,7 @@ def _failure(result: SeenResult) -> Any:
 
 
 def _request(call: SeenCall) -> dict[str, Any]:
-    found: dict[str, Any] = {"id": call.id, "name": call.name}
+    found: dict[str, Any] = {"id": call.id or new_call_id(), "name": call.name}
     if call.text is not None:
         arguments, raw = read_text(call.text)
         if arguments is not UNKNOWN:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tracedance_sdk.recording.calls import OpenCall
 from tracedance_sdk.recording.failures import describe
 from tracedance_sdk.recording.guard import GUARD
-from tracedance_sdk.recording.integrating.conversations import pieces_of, talk_of
+from tracedance_sdk.recording.integrating.conversations import Shown, pieces_of, talk_of
 from tracedance_sdk.recording.lives import Life
 from tracedance_sdk.recording.plans import AgentName, plan_run
 from tracedance_sdk.recording.scopes import CURRENT, Scope, find_scope, open_runs
@@ -53,12 +53,18 @@ class ModelCall:
 
     It ends once: the first of `succeed`, `fail` and `abandon` counts. What goes wrong in the
     recording of it stays here and is counted.
+
+    Attributes:
+        is_over: It has ended.
+        seen_so_far: Returns what has come of a reply that is being read; used when the run ends
+            before the reply does.
     """
 
-    def __init__(self, run: Run, request: ModelRequest, *, continues: bool) -> None:
+    def __init__(self, run: Run, request: ModelRequest, *, shown: Shown) -> None:
         self._run = run
         self._request = request
-        self._continues = continues
+        self._shown = shown
+        self.seen_so_far: Callable[[], ModelReply | None] | None = None
         self._started_at = datetime.now(UTC)
         self.is_over = False
         run.streams.add(self)
@@ -111,14 +117,20 @@ class ModelCall:
 
     def interrupt(self) -> None:
         """End with the run."""
-        self.abandon()
+        self._end(self.seen_so_far, {"interrupted": True}, with_run=True)
 
-    def _end(self, read: Callable[[], ModelReply | None] | None, facts: dict[str, Any]) -> None:
+    def _end(
+        self,
+        read: Callable[[], ModelReply | None] | None,
+        facts: dict[str, Any],
+        *,
+        with_run: bool = False,
+    ) -> None:
         if self.is_over:
             return
         self.is_over = True
         self._run.streams.discard(self)
-        if not self._run.is_open and read is not None:
+        if not self._run.is_open and not with_run:
             return
         faults = self._run.faults
         reply = None if read is None else GUARD.attempt("reply", faults, read)
@@ -129,8 +141,6 @@ class ModelCall:
 
         request, talk = self._request, talk_of(self._run)
         found = reply or ModelReply(None)
-        if not self._continues:
-            facts["context_rewritten"] = True
         other = talk.other_prompt(request.system)
         if other is not None:
             facts["system_prompt"] = self._run.words(other)
@@ -146,6 +156,7 @@ class ModelCall:
                 "ended_at": datetime.now(UTC),
                 **facts,
             },
+            shown=self._shown,
         )
 
 
@@ -196,8 +207,7 @@ def _overhear(scope: Scope, read: Callable[[], ModelRequest]) -> None:
 def _start(scope: Scope, read: Callable[[], ModelRequest]) -> ModelCall | None:
     run = _home(scope)
     request = read()
-    continues = talk_of(run).hear(request)
-    return ModelCall(run, request, continues=continues)
+    return ModelCall(run, request, shown=talk_of(run).hear(request))
 
 
 def _home(scope: Scope) -> Run:
