@@ -19,7 +19,7 @@ from tracedance_sdk.behaviors.behavior import Behavior
 from tracedance_sdk.behaviors.catalogue import is_packaged
 from tracedance_sdk.behaviors.foreign.search import search_apart
 from tracedance_sdk.behaviors.scanning.occurrences import Occurrence
-from tracedance_sdk.errors import StoreError
+from tracedance_sdk.errors import InvalidQuery, StoreError
 from tracedance_sdk.store import PartitionReader, TraceStore
 from tracedance_sdk.trace import Json
 
@@ -60,6 +60,7 @@ def audit_sample(
 
     Raises:
         StoreError: The store is damaged or lies at a URL.
+        InvalidQuery: The SQL of a behaviour of a user's own takes too long or too much.
     """
     if store.path is None:
         raise StoreError(f"{store!r} lies at a URL; import or copy it first")
@@ -76,7 +77,10 @@ def audit_sample(
             rows = reader.select(behavior.anchor.sql) if is_packaged(behavior) else None
             others = {_spot(row) for row in reader.select(_TURNS)}
         if rows is None:
-            rows = list(search_apart(store.path, key, (behavior, parameters)).places)
+            apart = search_apart(store.path, key, (behavior, parameters))
+            if apart.failure is not None:
+                raise InvalidQuery(f"behaviour {behavior.id}: {apart.failure}")
+            rows = list(apart.places)
         named = {_spot(row) for row in rows}
         turns = {(spot.trace_id, spot.turn) for spot in named}
         for stratum, spots in (

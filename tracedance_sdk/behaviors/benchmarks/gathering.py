@@ -88,7 +88,8 @@ def gather(
         on_partition: See `scan_store`.
 
     Raises:
-        BenchmarkRejected: No trace is of the origin that is asked for, or SQL is not allowed.
+        BenchmarkRejected: No trace is of the origin that is asked for, SQL is not allowed, or an
+            anchor takes too long or too much.
         StoreError: The store is damaged or lies at a URL.
     """
     where = _condition(query, store)
@@ -105,11 +106,10 @@ def gather(
             on_partition=on_partition,
         )
     except (InvalidQuery, InvalidSpec) as error:
-        raise BenchmarkRejected(
-            f"the anchor of {query.name} is refused: {error}",
-            reason="unsafe_anchor",
-            nearest="try it with tracedance behaviors before a benchmark is built of it",
-        ) from error
+        raise _unsafe(query, str(error)) from error
+    if scan.failed:
+        own = tuple(f"{name}: " for name in scan.failed)
+        raise _unsafe(query, next(line for line in scan.errors[::-1] if line.startswith(own)))
     if len(query.behaviors) == 1:
         found = [Place(item.id, (item,)) for item in scan.kept(query.behaviors[0].id)]
         joint = None
@@ -121,6 +121,14 @@ def gather(
         place for place in found if not families or model_family(place.first.model) in families
     )
     return Gathered(places, scan.funnels, joint, where, scan.errors)
+
+
+def _unsafe(query: Query, why: str) -> BenchmarkRejected:
+    return BenchmarkRejected(
+        f"the anchor of {query.name} is refused: {why}",
+        reason="unsafe_anchor",
+        nearest="try it with tracedance behaviors before a benchmark is built of it",
+    )
 
 
 def buildable(store: TraceStore, *, kmin: int, processes: int = 1) -> list[tuple[str, int]]:

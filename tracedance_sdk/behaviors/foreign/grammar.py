@@ -102,6 +102,8 @@ def _refusal(node: ast.AST) -> Problem | None:
 
 def _refused(node: ast.AST) -> str | None:
     if isinstance(node, ast.Attribute):
+        if not isinstance(node.ctx, ast.Load):
+            return f"setting the attribute {shown(node.attr)}"
         return _refused_attribute(node.attr)
     if isinstance(node, ast.Name) and _is_refused(node.id, _REFUSED_NAMES):
         return f"the name {shown(node.id)}"
@@ -130,6 +132,27 @@ def _refused_statement(node: ast.AST) -> str | None:
         return "a decorator or a name with '_' in front"
     if isinstance(node, ast.ExceptHandler) and node.type is None:
         return "except without a type"
+    if isinstance(node, ast.Try) and (left := _left_by(node.finalbody)):
+        return f"{left} in finally"
+    return None
+
+
+def _left_by(body: list[ast.stmt]) -> str | None:
+    """Return the statement that leaves a finally block, and so lets go what was raised."""
+    pending: list[tuple[ast.AST, bool]] = [(node, False) for node in body]
+    while pending:
+        node, in_loop = pending.pop()
+        if isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            continue
+        if isinstance(node, ast.Return):
+            return "return"
+        if isinstance(node, (ast.Break, ast.Continue)) and not in_loop:
+            return "break" if isinstance(node, ast.Break) else "continue"
+        if isinstance(node, (ast.For, ast.While)):
+            pending += [(child, True) for child in node.body]
+            pending += [(child, in_loop) for child in node.orelse]
+        else:
+            pending += [(child, in_loop) for child in ast.iter_child_nodes(node)]
     return None
 
 

@@ -24,20 +24,16 @@ class PlaceErrors:
         self._n_failed = self._n_missing = 0
         self._missing = ""
 
-    def missing(self, what: str) -> None:
-        """Take note of a place that is not there; the first is told with the number of others."""
-        self._n_missing += 1
+    def missing(self, what: str, number: int = 1) -> None:
+        """Take note of places that are not there; the first is told with the number of others."""
+        self._n_missing += number
         self._missing = self._missing or what
 
-    def failed(self, where: str, error: BaseException) -> str:
-        """Tell of a place at which foreign source failed; return why."""
-        told = without_addresses(str(error))
-        if not isinstance(error, TraceDanceError):
-            told = f"{type(error).__name__.lstrip('_')}: {shown(told)}"
+    def failed(self, what: str) -> None:
+        """Tell of a place at which foreign source failed."""
         self._n_failed += 1
         if self._n_failed <= MOST_ERRORS:
-            self._tell(f"{where}: {told}")
-        return told
+            self._tell(what)
 
     def end(self) -> None:
         """Tell what is told once for all."""
@@ -47,3 +43,11 @@ class PlaceErrors:
             self._tell(self._missing + (f"; {many} not there" if rest else ""))
         if self._n_failed > MOST_ERRORS:
             self._tell(f"{self._n_failed - MOST_ERRORS:,} more errors are not listed")
+
+
+def failure_text(error: BaseException) -> str:
+    """Return what an error says, without addresses; which kind it is, where it is not ours."""
+    told = without_addresses(str(error))
+    if isinstance(error, Exception) and not isinstance(error, TraceDanceError):
+        return f"{type(error).__name__}: {shown(told)}"
+    return told

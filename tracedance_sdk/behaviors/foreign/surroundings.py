@@ -16,7 +16,11 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 from tracedance_sdk.behaviors.foreign.grammar import ENTRY
+from tracedance_sdk.behaviors.foreign.patterns import offered_patterns
 from tracedance_sdk.errors import InvalidSpec, shown
+
+Stage = Callable[[Any, Any, Any], Any]
+"""What source defines: ``anchor(run, place, parameters)``."""
 
 _BUILTINS: Final = """
     abs all any ascii bin bool chr complex dict divmod enumerate filter float format frozenset hex
@@ -46,37 +50,36 @@ _OFFERED: Final[dict[str, tuple[Any, str]]] = {
 _INNER: Final = frozenset(("_pylong", "_strptime", "time"))
 """Modules that functions on offer import themselves; source that names one is refused before."""
 
-_SEARCHING: Final = ("search", "match", "fullmatch", "findall", "finditer")
-_LETTERS: Final = {"i": 2, "m": 8, "s": 16}
-_FLAGS: Final = {
-    "I": 2, "IGNORECASE": 2, "M": 8, "MULTILINE": 8, "S": 16, "DOTALL": 16,
-}  # fmt: skip
 
+def compiled(tree: ast.Module) -> Callable[[], Stage]:
+    """Return what defines the function of a checked tree anew each time it is called.
 
-def compiled(tree: ast.Module) -> Callable[[Any, Any, Any], Any]:
-    """Return the function that a checked tree defines.
+    Nothing that one of them keeps, such as a list at the top of the source, is seen by another.
+    Calling it raises `InvalidSpec` when the top of the source raises.
 
     Args:
         tree: As `check_source` returns it.
-
-    Raises:
-        InvalidSpec: Its top raises.
     """
     names_offered = (*_BUILTINS, *_EXCEPTIONS)
     offered: dict[str, Any] = {name: getattr(builtins, name) for name in names_offered}
     offered["__import__"] = _import
-    names: dict[str, Any] = {"__builtins__": offered}
-    try:
-        exec(compile(tree, "<anchor>", "exec"), names)  # noqa: S102 - checked, and runs apart
-    except Exception as error:
-        raise InvalidSpec(f"anchor.code: {type(error).__name__}: {shown(str(error))}") from error
-    found: Callable[[Any, Any, Any], Any] = names[ENTRY]
-    return found
+    code = compile(tree, "<anchor>", "exec")
+
+    def define() -> Stage:
+        names: dict[str, Any] = {"__builtins__": dict(offered)}
+        try:
+            exec(code, names)  # noqa: S102 - checked, and runs apart
+        except Exception as error:
+            what = f"anchor.code: {type(error).__name__}: {shown(str(error))}"
+            raise InvalidSpec(what) from error
+        found: Stage = names[ENTRY]
+        return found
+
+    return define
 
 
 def load_what_is_offered() -> None:
     """Import what functions on offer would import when they are first called."""
-    import_module("re2")
     for name in _INNER:
         with suppress(ModuleNotFoundError):  # _pylong is not there in every Python
             import_module(name)
@@ -85,37 +88,8 @@ def load_what_is_offered() -> None:
 
 def _import(name: str, *_: Any) -> Any:
     if name == "re":
-        return _patterns()
+        return offered_patterns()
     if name in _INNER:
         return import_module(name)
     module, offered = _OFFERED[name]
     return SimpleNamespace(**{item: getattr(module, item) for item in offered.split()})
-
-
-def _patterns() -> SimpleNamespace:
-    """Return what ``re`` offers: RE2, which takes time in proportion to the text."""
-    re2 = import_module("re2")
-
-    def with_flags(do: Callable[..., Any]) -> Callable[..., Any]:
-        def call(pattern: Any, *arguments: Any, flags: int = 0) -> Any:
-            return do(_flagged(pattern, flags), *arguments)
-
-        return call
-
-    def compiled_pattern(pattern: Any, flags: int = 0) -> Any:
-        return re2.compile(_flagged(pattern, flags))
-
-    def searching(do: Callable[..., Any]) -> Callable[..., Any]:
-        def call(pattern: Any, text: str, flags: int = 0) -> Any:
-            return do(_flagged(pattern, flags), text)
-
-        return call
-
-    found = {name: searching(getattr(re2, name)) for name in _SEARCHING}
-    found |= {name: with_flags(getattr(re2, name)) for name in ("split", "sub", "subn")}
-    return SimpleNamespace(compile=compiled_pattern, escape=re2.escape, **found, **_FLAGS)
-
-
-def _flagged(pattern: Any, flags: int) -> Any:
-    letters = "".join(letter for letter, bit in _LETTERS.items() if flags & bit)
-    return f"(?{letters}){pattern}" if letters and isinstance(pattern, str) else pattern

@@ -15,7 +15,8 @@ from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.behaviors.behavior import Behavior
 from tracedance_sdk.behaviors.catalogue import is_packaged, predicate_named
-from tracedance_sdk.behaviors.foreign.search import ForeignFound, is_there, search_apart
+from tracedance_sdk.behaviors.foreign.looking import is_there
+from tracedance_sdk.behaviors.foreign.search import ForeignFound, search_apart
 from tracedance_sdk.behaviors.hits import Candidate, Hit, Predicate, named_hit
 from tracedance_sdk.behaviors.run import Run
 from tracedance_sdk.behaviors.scanning.near_duplicates import signature
@@ -66,6 +67,8 @@ class Found(NamedTuple):
         traces: Runs that it named a place in.
         hits: By trace id, at most one for each source turn, in the order they were found.
         errors: Why places could not be looked at, one line each.
+        failure: Why it was not looked for to the end, if it was not.
+        is_stopped: Whether something was left out because it took too long or too much.
     """
 
     behavior: str
@@ -73,6 +76,8 @@ class Found(NamedTuple):
     traces: int
     hits: dict[str, list[Hit]]
     errors: list[str]
+    failure: str | None = None
+    is_stopped: bool = False
 
 
 class Counted(NamedTuple):
@@ -83,6 +88,7 @@ class Counted(NamedTuple):
     traces: int
     hits: int
     errors: tuple[str, ...] = ()
+    failure: str | None = None
 
 
 class Outcome(NamedTuple):
@@ -95,6 +101,8 @@ class Outcome(NamedTuple):
         counted: One for each behaviour, in the order they were wanted.
         occurrences: All hits.
         signatures: By id of the occurrence, for finding near-duplicates.
+        is_stopped: Whether something was left out because it took too long or too much, which on
+            another day it may not.
     """
 
     traces: int
@@ -102,6 +110,7 @@ class Outcome(NamedTuple):
     counted: tuple[Counted, ...]
     occurrences: tuple[Occurrence, ...]
     signatures: dict[str, tuple[int, ...]]
+    is_stopped: bool = False
 
 
 def scan_partition(folder: Path, key: PartitionKey, wanted: Sequence[Wanted]) -> list[Found]:
@@ -167,10 +176,12 @@ def partition_outcome(
             item.traces,
             sum(map(len, item.hits.values())),
             tuple(item.errors),
+            item.failure,
         )
         for item in found
     )
-    return Outcome(len(ids), sessions, counted, occurrences, signatures)
+    is_stopped = any(item.is_stopped for item in found)
+    return Outcome(len(ids), sessions, counted, occurrences, signatures, is_stopped)
 
 
 def _found(
@@ -190,7 +201,11 @@ def _found(
         if item.behavior.id not in found:
             apart = search_apart(*place, (item.behavior, item.parameters), ids=among)
             told = _of_foreign(reader, item, apart, on_hit)
-            found[item.behavior.id] = told._replace(errors=apart.errors + told.errors)
+            found[item.behavior.id] = told._replace(
+                errors=apart.errors + told.errors,
+                failure=apart.failure,
+                is_stopped=apart.is_stopped or apart.failure is not None,
+            )
     return [found[item.behavior.id] for item in wanted]
 
 

@@ -65,12 +65,15 @@ class StoreScan(NamedTuple):
         occurrences: By id of the behaviour, in seeded order, those left out marked as dropped.
         sessions: How many sessions were looked at, by each of `DIMENSIONS` and its values.
         errors: Why places could not be looked at, one line each.
+        failed: Ids of behaviours that were not looked for to the end, as their SQL or their source
+            took too long or too much. What is said of the others is whole.
     """
 
     funnels: tuple[Funnel, ...]
     occurrences: dict[str, list[Occurrence]]
     sessions: dict[str, dict[str, int]]
     errors: tuple[str, ...]
+    failed: tuple[str, ...] = ()
 
     def kept(self, behavior: str) -> list[Occurrence]:
         """Return the occurrences of a behaviour that are kept, in seeded order."""
@@ -133,7 +136,7 @@ def scan_store(
     left = [key for key in keys if key.name not in outcomes]
     for key, outcome in _outcomes(_Job(folder, wanted, condition), left, processes):
         outcomes[key.name] = outcome
-        if known is not None:
+        if known is not None and not outcome.is_stopped:
             known.keep(key, outcome)
         if on_partition is not None:
             on_partition(len(outcomes), len(keys), was_kept=False)
@@ -206,6 +209,7 @@ def _joined(outcomes: Iterable[Outcome], ids: Sequence[str], caps: Caps | None) 
     occurrences: defaultdict[str, list[Occurrence]] = defaultdict(list)
     signatures: dict[str, tuple[int, ...]] = {}
     errors: list[str] = []
+    failures: Counter[tuple[str, str]] = Counter()
     traces = 0
     for outcome in outcomes:
         traces += outcome.traces
@@ -214,8 +218,12 @@ def _joined(outcomes: Iterable[Outcome], ids: Sequence[str], caps: Caps | None) 
         signatures.update(outcome.signatures)
         for item in outcome.counted:
             totals[item.behavior].update(
-                candidates=item.candidates, traces=item.traces, errors=len(item.errors)
+                candidates=item.candidates,
+                traces=item.traces,
+                errors=len(item.errors) + (item.failure is not None),
             )
+            if item.failure is not None:
+                failures[item.behavior, item.failure] += 1
             errors += (f"{item.behavior}: {error}" for error in item.errors)
         for occurrence in outcome.occurrences:
             occurrences[occurrence.behavior].append(occurrence)
@@ -225,7 +233,11 @@ def _joined(outcomes: Iterable[Outcome], ids: Sequence[str], caps: Caps | None) 
         for name in ids
     )
     ordered = {name: dict(sorted(counts.items())) for name, counts in sessions.items()}
-    return StoreScan(funnels, told, ordered, tuple(errors))
+    for (name, failure), number in failures.items():
+        more = f" (and so in {number - 1:,} other parts)" if number > 1 else ""
+        errors.append(f"{name}: {failure}{more}")
+    failed = tuple(name for name in ids if any(name == item[0] for item in failures))
+    return StoreScan(funnels, told, ordered, tuple(errors), failed)
 
 
 def _funnel(
