@@ -14,8 +14,10 @@ import pytest
 import zstandard
 from inline_snapshot import snapshot
 
+import tracedance_sdk as td
 from tests.cli.conftest import Ran, Tracedance, in_process_of_its_own
 from tracedance_sdk.store import TraceStore
+from tracedance_sdk.trace import Parent, Trace
 
 SECRET = "sk-ant-api03-" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA" * 3
 
@@ -348,3 +350,35 @@ def test_the_installed_command_imports(logs: Path) -> None:
     ran = in_process_of_its_own("import", "logs", "--store", "kept", "--quiet")
     assert (ran.returncode, ran.stderr) == (0, b"")
     assert ran.stdout == b"6 traces added, 0 replaced, 0 unchanged; 3 problems\n"
+
+
+def test_what_is_read_twice_is_explained_in_the_last_line(
+    logs: Path, tracedance: Tracedance
+) -> None:
+    chats = (logs / "shop" / "chats.jsonl").read_bytes()
+    (logs / "shop" / "copy.jsonl").write_bytes(chats)
+    ran = tracedance("import", "logs/shop", "--store", "kept", "--quiet")
+    told = "unchanged (equal to one that was there or came before); "
+    assert told in ran.out
+    again = tracedance("import", "logs/shop", "--store", "kept", "--quiet")
+    assert "0 traces added, 0 replaced, " in again.out
+    assert " unchanged; " in again.out
+
+
+def test_sessions_are_counted_as_the_store_counts_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tracedance: Tracedance
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    parent = Parent(trace_id="chief")
+    for name, trace in {
+        "chief": Trace(id="chief"),
+        "helper": Trace(id="helper", parent=parent),
+        "apart": Trace(id="apart", session_id="s", parent=parent),
+        "beside": Trace(id="beside", session_id="s"),
+        "alone": Trace(id="alone"),
+    }.items():
+        td.save_trace(trace, Path("logs") / f"{name}.json")
+    found = imported(tracedance, "logs", "--store", "kept")
+    store = TraceStore.open("kept")
+    in_store = store.select("SELECT count(DISTINCT family) FROM traces").rows
+    assert ((found["total"]["sessions"],),) == in_store == ((2,),)

@@ -49,13 +49,15 @@ def print_import(report: ImportReport, console: ReportConsole) -> None:
 
 
 def closing_line(report: ImportReport) -> str:
-    """Return in one line what the store did, and how much was not read."""
+    """Return in one line what the store did with what was read, and how much was not read."""
     stored, number = report.stored, len(report.problems)
     parts = [
         count(stored.added, "trace") + " added",
         f"{stored.replaced:,} replaced",
         f"{stored.unchanged:,} unchanged",
     ]
+    if stored.added and stored.unchanged:
+        parts[-1] += " (equal to one that was there or came before)"
     if stored.older:
         parts.append(f"{stored.older:,} older than what is there")
     if stored.apart:

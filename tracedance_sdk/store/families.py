@@ -7,8 +7,8 @@ parent's id; a family is a connected part. Parents that form a circle are one fa
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Final, NamedTuple, TypeVar
 
 from tracedance_sdk.trace import Trace
 
@@ -86,6 +86,20 @@ def families(members: Sequence[Member], *, known: Iterable[str | None] = ()) -> 
     return [names[root] for root in roots]
 
 
+def parts(traces: Iterable[Sequence[int]]) -> int:
+    """Return how many families some traces make.
+
+    Args:
+        traces: The `links_of` each.
+
+    Example:
+        >>> alone, child = Member("a", None, None), Member("b", None, "a")
+        >>> parts(map(member_links, (alone, child, Member("c", "s", None), Member("d", "s", None))))
+        2
+    """
+    return len(set(_joined(list(traces))))
+
+
 def _nodes(member: Member) -> list[tuple[str, str]]:
     found = [(_ID, member.trace_id)]
     if member.session_id is not None:
@@ -95,11 +109,14 @@ def _nodes(member: Member) -> list[tuple[str, str]]:
     return found
 
 
-def _joined(edges: Sequence[Sequence[tuple[str, str]]]) -> list[tuple[str, str]]:
-    """Return for each edge the node that stands for its connected part."""
-    above: dict[tuple[str, str], tuple[str, str]] = {}
+_Node = TypeVar("_Node", bound=Hashable)
 
-    def top(node: tuple[str, str]) -> tuple[str, str]:
+
+def _joined(edges: Sequence[Sequence[_Node]]) -> list[_Node]:
+    """Return for each edge the node that stands for its connected part."""
+    above: dict[_Node, _Node] = {}
+
+    def top(node: _Node) -> _Node:
         above.setdefault(node, node)
         while above[node] != node:
             above[node] = above[above[node]]

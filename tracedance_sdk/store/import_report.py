@@ -9,7 +9,8 @@ from typing import Any, Final, NamedTuple
 from tracedance_sdk.formats import ImportProblem
 from tracedance_sdk.store.adding import AddSummary
 from tracedance_sdk.store.facts import is_only_interrupted
-from tracedance_sdk.trace import KINDS, Trace, source_digest
+from tracedance_sdk.store.families import links_of, parts
+from tracedance_sdk.trace import KINDS, Trace
 
 FORMAT: Final = "tracedance.import"
 VERSION: Final = 1
@@ -88,12 +89,16 @@ class Tally:
         """Traces by what they are fit for."""
         self.next_turn_tools: Counter[str] = Counter()
         """Of those fit for the next turn: by where the definitions of their tools come from."""
-        self._sessions: set[str] = set()
+        self._links: set[tuple[int, ...]] = set()
+        """Of each trace: what it shares with those that it belongs to."""
 
     @property
     def sessions(self) -> int:
-        """How many different sessions; a trace without a session is one."""
-        return len(self._sessions)
+        """How many different sessions, as the store counts them.
+
+        A trace without a session is one, together with its sub-agents.
+        """
+        return parts(self._links)
 
     def count(self, trace: Trace, *, tools: str) -> None:
         """Count a trace whose tools' definitions are of an origin of `ORIGINS`."""
@@ -104,7 +109,7 @@ class Tally:
         self.calls += len(calls)
         self.results += sum(not is_only_interrupted(result) for result in results)
         self.errors += sum(result.ok is False for result in results)
-        self._sessions.add(source_digest([trace.session_id or trace.id])[:16])
+        self._links.add(tuple(links_of(trace)))
         self.fit.update(trace.fidelity.fit_for)
         if "next_turn" in trace.fidelity.fit_for:
             self.next_turn_tools[tools] += 1
@@ -120,7 +125,7 @@ class Tally:
         self.problems += other.problems
         self.fit.update(other.fit)
         self.next_turn_tools.update(other.next_turn_tools)
-        self._sessions |= other._sessions
+        self._links |= other._links
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts as a JSON object."""
