@@ -21,7 +21,12 @@ class BoundRecorded(wrapt.BoundFunctionWrapper):  # type: ignore[type-arg]  # ge
     """A recorded function as attribute access gives it, bound to an instance or class."""
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        owner = self._self_owner if self._self_instance is None else self._self_instance
+        owner: Any = self._self_owner
+        if self._self_binding == "classmethod":
+            method: Any = self.__wrapped__
+            owner = method.__self__
+        elif self._self_binding != "staticmethod" and self._self_instance is not None:
+            owner = self._self_instance
         return getattr, (owner, self.__name__)
 
     def __copy__(self) -> Any:
@@ -30,7 +35,8 @@ class BoundRecorded(wrapt.BoundFunctionWrapper):  # type: ignore[type-arg]  # ge
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if self._self_instance is None or self._self_binding in ("classmethod", "staticmethod"):
             return self
-        return getattr(copy.deepcopy(self._self_instance, memo), self.__name__)
+        owner = copy.deepcopy(self._self_instance, memo)
+        return self._self_parent.__get__(owner, self._self_owner)
 
 
 class Recorded(wrapt.FunctionWrapper):  # type: ignore[type-arg]  # as above
@@ -40,7 +46,7 @@ class Recorded(wrapt.FunctionWrapper):  # type: ignore[type-arg]  # as above
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         name = getattr(self, "__qualname__", None)
-        if name is not None and _lookup(self.__module__, name) is self:
+        if name is not None and lookup(self.__module__, name) is self:
             return name
         runner: Any = self._self_wrapper
         return _decorate_again, (self.__wrapped__, runner.__self__.decoration)
@@ -56,7 +62,8 @@ def _decorate_again(function: Callable[..., Any], decoration: Decoration) -> Cal
     return decoration.around(function)
 
 
-def _lookup(module: str | None, qualified_name: str) -> object:
+def lookup(module: str | None, qualified_name: str) -> object:
+    """Return what a module that is loaded has by this name; None when it has nothing."""
     found: object = sys.modules.get(module or "")
     for part in qualified_name.split("."):
         found = getattr(found, part, None)

@@ -6,12 +6,8 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-import wrapt
-
 from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
-
-Around = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
-"""Called instead of the function, with it, the object it is bound to, and its arguments."""
+from tracedance_sdk.recording.integrating.patched import Around, Patched
 
 _MISSING: Final = object()
 
@@ -28,14 +24,22 @@ class Patches:
         self._undo: list[Callable[[], object]] = []
 
     def wrap(self, owner: Any, name: str, around: Around) -> None:
-        """Put a function around an attribute of a module or class.
+        """Put a function around a function of a module or class.
+
+        What is in its place then is copied, pickled and looked into as the function itself is.
 
         Raises:
             AttributeError: There is none.
         """
         before = vars(owner).get(name, _MISSING)
-        function = before if before is not _MISSING else getattr(owner, name)
-        wrapper = wrapt.FunctionWrapper(function, around, enabled=lambda: self.is_active)
+        function = before if before is not _MISSING else _inherited(owner, name)
+        is_method = isinstance(owner, type) and inspect.isfunction(function)
+        wrapper = Patched(
+            function,
+            around,
+            enabled=lambda: self.is_active,
+            method_of=owner if is_method else None,
+        )
         setattr(owner, name, wrapper)
         self._undo.append(lambda: _put_back(owner, name, wrapper, before))
 
@@ -80,6 +84,14 @@ class Patches:
         self.is_active = False
         while self._undo:
             self._undo.pop()()
+
+
+def _inherited(owner: Any, name: str) -> Any:
+    """Return what an owner has by a name, as it is kept and bound to nothing where it can be."""
+    for kind in owner.__mro__ if isinstance(owner, type) else ():
+        if name in vars(kind):
+            return vars(kind)[name]
+    return getattr(owner, name)
 
 
 def _members(root: type[Any]) -> Iterator[type[Any]]:
