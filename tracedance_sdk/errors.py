@@ -34,7 +34,7 @@ Each leaf is also the nearest builtin exception, so ``except ValueError`` keeps 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 
@@ -173,14 +173,37 @@ class BenchmarkRejected(TraceDanceError, ValueError):
         reason: One of a fixed list, such as ``too_few_instances``.
         found: What there is instead, in one line.
         nearest: The nearest request that could be met, in one line; empty when there is none.
+        refusals: Why places were not cut, the first of each check.
+        behavior: Which of two benchmarks it is about; empty where one is asked for.
     """
 
-    def __init__(self, found: str, *, reason: str, nearest: str = "") -> None:
+    def __init__(
+        self,
+        found: str,
+        *,
+        reason: str,
+        nearest: str = "",
+        refusals: Mapping[str, str] | None = None,
+        behavior: str = "",
+    ) -> None:
         tail = f"; {nearest}" if nearest else ""
-        super().__init__(f"rejected, {reason}: {found}{tail}")
+        of = f"{behavior}: " if behavior else ""
+        super().__init__(f"rejected, {reason}: {of}{found}{tail}")
         self.reason = reason
         self.found = found
         self.nearest = nearest
+        self.refusals = dict(refusals or {})
+        self.behavior = behavior
+
+    def of(self, behavior: str) -> BenchmarkRejected:
+        """Return the same about one of two benchmarks."""
+        return BenchmarkRejected(
+            self.found,
+            reason=self.reason,
+            nearest=self.nearest,
+            refusals=self.refusals,
+            behavior=behavior,
+        )
 
 
 class InvalidQuery(TraceDanceError, ValueError):

@@ -23,6 +23,7 @@ from tracedance_sdk.behaviors import (
     Confirmer,
     audit_path,
     build_benchmark,
+    build_benchmarks,
     construction_path,
     datasheet_path,
     parse_query,
@@ -545,6 +546,16 @@ def test_no_occurrence_of_a_behaviour_is_said_where_there_is_none(made: Benchmar
     one = made.construction[made.instances[0].id]
     with pytest.raises(InvalidTrace, match="says no occurrence of 'F02'"):
         one.hit("F02")
+
+
+@pytest.mark.parametrize("as_text", [str, Path])
+def test_the_path_may_be_text(store: TraceStore, tmp_path: Path, as_text: Any) -> None:
+    out = as_text(str(tmp_path / "x.jsonl"))
+    found = build_benchmark(parse_query("F01", kmin=1, kmax=1), store, out)
+    assert found.path == tmp_path / "x.jsonl"
+    assert read_benchmark(as_text(str(found.path))).path == found.path
+    (other,) = build_benchmarks(parse_query("F01", kmin=1, kmax=1), store, out)
+    assert isinstance(other, Built)
 
 
 def test_a_store_at_a_url_is_refused(tmp_path: Path) -> None:

@@ -120,6 +120,21 @@ def test_what_cannot_be_meant_is_refused_with_the_nearest_request(
 @pytest.mark.parametrize(
     ("text", "told"),
     [
+        ("F02 and not F01", "not F01: a benchmark is of what shows"),
+        ("F02 AND NOT f01", "NOT F01: a benchmark is of what shows"),
+        ("F02 without F01", "without F01: a benchmark is of what shows"),
+        ("F02 and !F01", "! F01: a benchmark is of what shows"),
+    ],
+)
+def test_what_should_not_show_cannot_be_asked_for(text: str, told: str) -> None:
+    error = rejection(lambda: parse_query(text))
+    assert error.found.startswith(told)
+    assert (error.reason, error.nearest) == ("unsupported_request", "would work: --behavior F02")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
         ("F02 AND", "no behaviour is named after AND; would work: --behavior F02"),
         ("f02 and", "no behaviour is named after AND; would work: --behavior F02"),
         ("OR F02", "no behaviour is named before OR; would work: --behavior F02"),

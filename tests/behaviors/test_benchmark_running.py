@@ -178,6 +178,9 @@ def test_instances_of_one_session_count_together() -> None:
     assert found.estimate is not None
     expected = clustered_rate([1, 1, 0, 0], ["s0", "s0", "s1", "s1"])
     assert found.estimate.interval == expected.interval
+    assert (found.clusters, found.cluster_kind) == (2, "session")
+    assert found.note == "the interval rests on 2 sessions; so few sessions make it wide"
+    assert found.document()["clusters"] == 2
     assert found.estimate.interval.high > wilson_interval(2, 4).high
 
 

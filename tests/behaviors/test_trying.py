@@ -32,7 +32,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> TraceStore:
 
 def test_a_good_anchor_has_no_problems(store: TraceStore) -> None:
     trial = try_behavior(store, packaged_behaviors()["F01"])
-    assert trial == (6, 1, 1, ())
+    assert trial == (6, 1, 1, (), 1, 1, {})
 
 
 @pytest.mark.parametrize(
@@ -76,6 +76,30 @@ def test_bad_anchors_are_told(store: TraceStore, sql: str, code: str | None, pro
         if any(problem in told for told in problems):
             return
     pytest.fail(f"told only {problems}")
+
+
+AGENT_ENDS = "SELECT trace_id, turn FROM turns WHERE role = 'assistant' AND text = 'Done.'"
+
+
+@pytest.mark.parametrize(
+    ("frame", "why"),
+    [
+        ("failure", "the failing result is not in turn 2"),
+        ("action", "the call that shows the behaviour is not in the withheld turn"),
+        ("claim", "the words that claim are not in the withheld turn"),
+    ],
+)
+def test_evidence_that_the_frame_does_not_want_is_told(
+    store: TraceStore, frame: str, why: str
+) -> None:
+    source = (
+        "def anchor(run, place, parameters):\n"
+        "    return {'turn': place['turn'], 'evidence': [{'turn': 0}], 'note': 'n'}"
+    )
+    trial = try_behavior(store, behavior(AGENT_ENDS, source, frame=frame))
+    assert (trial.hits, trial.cut, trial.cut_tried) == (1, 0, 1)
+    assert why in trial.refusals["frame"]
+    assert any(told.startswith("none of its hits can be cut: ") for told in trial.problems)
 
 
 def test_trying_leaves_the_store_as_it_was(store: TraceStore, tmp_path: Path) -> None:

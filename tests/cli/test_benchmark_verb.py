@@ -109,7 +109,8 @@ def test_a_rejection_is_one_line_that_begins_with_the_reason(
     document = json.loads(build(*options, "--json", behavior=behavior).out)
     assert document["rejected"] == reason
     assert document.pop("format") == "tracedance.benchmark_rejection"
-    assert document.keys() == {"version", "rejected", "meaning", "found", "nearest"}
+    keys = {"version", "rejected", "behavior", "meaning", "found", "nearest", "refusals"}
+    assert document.keys() == keys
 
 
 @pytest.mark.parametrize(
@@ -160,7 +161,7 @@ def test_an_empty_store_is_a_rejection_and_no_store_is_wrong_use(
     assert ran.code == 1
     assert "rejected, too_few_instances: the store is empty" in ran.err
     assert build(store=tmp_path / "nowhere").code == 2
-    assert build("--out", str(tmp_path / "no" / "folder.jsonl")).code == 2
+    assert build("--out", str(tmp_path / "no" / "folder.txt")).code == 2
     assert build("--audit", "3", behavior="F01 AND F02").code == 1
     assert build("--since", "yesterday").code == 2
 
@@ -168,12 +169,60 @@ def test_an_empty_store_is_a_rejection_and_no_store_is_wrong_use(
 def test_of_two_asked_for_the_one_that_can_be_built_is_built(build: Any, tmp_path: Path) -> None:
     ran = build("--kmin", "1", behavior="F01 OR F04")
     assert ran.code == 3
-    assert "rejected, too_few_instances: 0 occurrences" in ran.err
+    assert "rejected, too_few_instances: F04: 0 occurrences" in ran.err
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "b.F01.construction.jsonl",
         "b.F01.jsonl",
         "b.F01.md",
     ]
+
+
+def test_of_two_that_cannot_be_built_both_are_named(build: Any, tmp_path: Path) -> None:
+    ran = build("--kmin", "99", "--kmax", "99", behavior="F01 OR F04")
+    assert ran.code == 1
+    first, second = ran.err.splitlines()
+    assert first.startswith("tracedance: rejected, too_few_instances: F01: 4 occurrences")
+    assert second.startswith("tracedance: rejected, too_few_instances: F04: 0 occurrences")
+    assert list(tmp_path.iterdir()) == []
+    document = json.loads(
+        build("--kmin", "99", "--kmax", "99", "--json", behavior="F01 OR F04").out
+    )
+    assert [item["behavior"] for item in document["rejected"]] == ["F01", "F04"]
+    assert document["built"] == []
+
+
+def test_a_missing_folder_is_made_and_left_alone_where_nothing_is_built(
+    build: Any, tmp_path: Path
+) -> None:
+    out = tmp_path / "of" / "all" / "f01.jsonl"
+    assert build("--out", out, "--kmin", "99", "--kmax", "99").code == 1
+    assert list(tmp_path.iterdir()) == []
+    assert build("--out", out, "--kmin", "1").code == 0
+    assert out.exists()
+    file = tmp_path / "file"
+    file.touch()
+    ran = build("--out", file / "b.jsonl", "--kmin", "1")
+    assert ran.code == 2
+    assert "cannot be made" in ran.err
+
+
+MISPLACED = {
+    "frame": "claim",
+    "anchor": {"sql": "SELECT trace_id, turn FROM turns WHERE text = 'I try.'"},
+}
+
+
+def test_a_rejection_says_why_places_were_not_cut(build: Any, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(BEHAVIOR | MISPLACED | {"frame": "failure"}))
+    ran = build("--kmin", "1", behavior=str(path))
+    assert ran.code == 1
+    rejected, why = ran.err.splitlines()
+    assert "refused when cut (frame)" in rejected
+    assert why.startswith("tracedance: frame, the first: t000")
+    assert "the failing result is not in turn 1" in why
+    document = json.loads(build("--kmin", "1", "--json", behavior=str(path)).out)
+    assert "the failing result is not in turn 1" in document["refusals"]["frame"]
 
 
 def test_two_of_two_make_two_files(build: Any, tmp_path: Path) -> None:
@@ -250,6 +299,12 @@ def test_the_recorded_source_mostly_fails(
     assert told[1] == "Passed of rate 95 % interval left out"
     assert told[2].endswith(" 0 4 0% 0% to 49% 0")
     assert "these are the withheld turns themselves, which should mostly fail" in told
+
+
+def test_columns_of_a_run_have_headings(tracedance: Tracedance, f01: Path, tmp_path: Path) -> None:
+    ran = tracedance("benchmark", "run", f01, "--model", "recorded-source", "--out", tmp_path / "r")
+    heading = next(line for line in ran.out.splitlines() if "95 % interval" in line)
+    assert heading.split()[:5] == ["Rate", "of", "passed", "of", "rate"]
 
 
 def test_a_model_is_run_and_a_killed_run_pays_for_nothing_twice(

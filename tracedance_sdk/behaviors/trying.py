@@ -1,7 +1,8 @@
 """A behaviour is tried on a store before it is believed: what its anchor does that it should not.
 
 An anchor finds the same twice, names places that are there, finds something and not nearly
-everything, and does not care how a trace is called or what happened after the source turn.
+everything, and does not care how a trace is called or what happened after the source turn. What it
+finds is cut as for a benchmark, so that a frame that its evidence does not meet shows at once.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tracedance_sdk.behaviors.behavior import Behavior
+from tracedance_sdk.behaviors.cutting.cut import CHECKS, Refusal, cut
+from tracedance_sdk.behaviors.hits import Evidence, Hit
 from tracedance_sdk.behaviors.scanning.choosing import Caps
 from tracedance_sdk.behaviors.scanning.occurrences import Occurrence
 from tracedance_sdk.behaviors.scanning.partition import Wanted
@@ -24,6 +27,9 @@ MOST_SHARE: Final = 0.3
 
 _TRIED: Final = 20
 _SHOWN: Final = 5
+_CUT: Final = 200
+_OF_THE_ANCHOR: Final = frozenset({CHECKS[1], CHECKS[4]})
+"""Checks of a cut that depend on the turn and the evidence that an anchor names."""
 _CAPS: Final = Caps(session=None, similarity=None)
 
 
@@ -35,12 +41,18 @@ class Trial(NamedTuple):
         hits: Occurrences that were found.
         hit_sessions: Sessions with one.
         problems: What its anchor does that it should not, one line each; empty when all is well.
+        cut: Of how many hits a benchmark can be made.
+        cut_tried: Of how many that was tried: all, or the first 200.
+        refusals: Why the others cannot be cut, by the check that refuses them, the first of each.
     """
 
     sessions: int
     hits: int
     hit_sessions: int
     problems: tuple[str, ...]
+    cut: int = 0
+    cut_tried: int = 0
+    refusals: Mapping[str, str] = {}
 
 
 def try_behavior(
@@ -71,7 +83,36 @@ def try_behavior(
         share = f"{funnel.hit_sessions:,} of {funnel.sessions:,} sessions"
         problems.append(f"it finds something in {share}, more than {MOST_SHARE:.0%}")
     problems += _after_change(store, wanted, found[:_TRIED])
-    return Trial(funnel.sessions, funnel.hits, funnel.hit_sessions, tuple(problems))
+    tried = found[:_CUT]
+    n_cut, refusals = _cuts(store, behavior, tried)
+    if tried and not n_cut and set(refusals) <= _OF_THE_ANCHOR:
+        problems.append(f"none of its hits can be cut: {next(iter(refusals.values()))}")
+    return Trial(
+        funnel.sessions,
+        funnel.hits,
+        funnel.hit_sessions,
+        tuple(problems),
+        n_cut,
+        len(tried),
+        refusals,
+    )
+
+
+def _cuts(
+    store: TraceStore, behavior: Behavior, found: list[Occurrence]
+) -> tuple[int, dict[str, str]]:
+    """Return how many occurrences can be cut, and the first refusal of each check."""
+    n_cut, refusals = 0, dict[str, str]()
+    for item in found:
+        hit = Hit(
+            item.turn, tuple(Evidence(e.turn, e.call, e.quote) for e in item.evidence), item.note
+        )
+        made = cut(store.get(item.trace_id), hit, behavior)
+        if isinstance(made, Refusal):
+            refusals.setdefault(made.name, f"{item.trace_id}: {made}")
+        else:
+            n_cut += 1
+    return n_cut, refusals
 
 
 def _places(scan: StoreScan) -> list[tuple[str, int, object, str]]:

@@ -39,7 +39,8 @@ def behaviors_command(
 
     With --try an anchor is held against what anchors are to be: it finds the same twice, names
     turns of the agent's that are there, finds something and not nearly everything, and asks for
-    nothing that happens after the source turn.
+    nothing that happens after the source turn. What it finds is cut as for a benchmark, and why
+    some of it cannot be is told.
     """
     from tracedance_sdk.behaviors import behavior_named, check_behavior, packaged_behaviors
     from tracedance_sdk.errors import InvalidOption
@@ -141,10 +142,15 @@ def _show(console: ReportConsole, behavior: Behavior) -> None:
 
 def _show_trial(console: ReportConsole, trial: Trial) -> None:
     from tracedance_sdk.cli.counts import count
+    from tracedance_sdk.report import in_one_line
 
     console.say("")
     found = f"{count(trial.hits, 'hit')} in {trial.hit_sessions:,} of {trial.sessions:,} sessions"
     console.say(f"tried: {found}")
+    if trial.cut_tried:
+        console.say(f"cut: {trial.cut:,} of {trial.cut_tried:,} for a benchmark")
+    for name, why in trial.refusals.items():
+        console.say(in_one_line(f"{name}, the first: {why}"), indent=2, hang=2)
     for problem in trial.problems:
         console.say(f"problem: {problem}", hang=2)
     if not trial.problems:

@@ -124,7 +124,7 @@ def build_command(
     are taken out as by import --pseudonymise.
     """
     from tracedance_sdk.cli.benchmark_build_jobs import BuildPlan, run_build
-    from tracedance_sdk.cli.benchmark_output import print_build
+    from tracedance_sdk.cli.benchmark_output import print_build, rejection_lines
     from tracedance_sdk.cli.leaving import leave_threads_behind
     from tracedance_sdk.cli.stopping import stopped_by_signals
     from tracedance_sdk.errors import BenchmarkRejected
@@ -149,8 +149,11 @@ def build_command(
             return stopped.exit_code
     print_build(made, as_json=as_json)
     errors = [error for item in made.built for error in item.errors]
-    for told in (*made.rejected, *errors) if not as_json else ():
-        complain(str(told))
+    refused = [line for item in made.rejected for line in rejection_lines(item)]
+    for told in (*refused, *errors) if not as_json else ():
+        complain(told)
+    if not made.built:
+        return 1
     return 3 if made.rejected or errors or made.n_unanswered else 0
 
 
@@ -269,10 +272,11 @@ def show_command(file: Path, *, instance_id: str | None, full: bool, as_json: bo
 
 
 def _say_rejected(error: BenchmarkRejected, *, as_json: bool) -> None:
-    if as_json:
-        from tracedance_sdk.cli.benchmark_output import rejection_document
-        from tracedance_sdk.report import document_text
+    from tracedance_sdk.cli.benchmark_output import rejection_document, rejection_lines
+    from tracedance_sdk.report import document_text
 
+    if as_json:
         click.echo(document_text(rejection_document(error)))
-    else:
-        complain(str(error))
+        return
+    for line in rejection_lines(error):
+        complain(line)

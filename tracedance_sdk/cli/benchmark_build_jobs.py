@@ -104,7 +104,7 @@ class BuildOutcome(NamedTuple):
 
     Attributes:
         built: The benchmarks that were written.
-        rejected: Of two that were asked for with OR, the one that cannot be built.
+        rejected: Of two that were asked for with OR, those that cannot be built.
         spent: What confirming cost; None when no model was asked.
     """
 
@@ -127,7 +127,7 @@ def run_build(plan: BuildPlan, *, on_built: Callable[[Built], None]) -> BuildOut
         on_built: Is told of each benchmark once it is written.
 
     Raises:
-        BenchmarkRejected: None of it can be built.
+        BenchmarkRejected: The one that is asked for cannot be built.
         TraceDanceError: A store, file, model or option that cannot be used.
     """
     values = dict(parameter_value(text) for text in plan.given)
@@ -154,7 +154,7 @@ def run_build(plan: BuildPlan, *, on_built: Callable[[Built], None]) -> BuildOut
         )
     built = tuple(item for item in found if isinstance(item, Built))
     rejected = tuple(item for item in found if isinstance(item, BenchmarkRejected))
-    if not built:
+    if not built and len(rejected) == 1:
         raise rejected[0]
     return BuildOutcome(built, rejected, spent(opened) if opened else None)
 
@@ -162,8 +162,8 @@ def run_build(plan: BuildPlan, *, on_built: Callable[[Built], None]) -> BuildOut
 def _check_out(plan: BuildPlan) -> None:
     """Refuse a file that no benchmark should be."""
     out, told = plan.out, f"--out {str(plan.out)!r}"
-    if out.is_dir() or not out.parent.is_dir():
-        raise InvalidOption(f"{told}: name a file in a folder that is there")
+    if out.is_dir():
+        raise InvalidOption(f"{told} is a folder; name a file in it")
     if out.suffix != ".jsonl":
         raise InvalidOption(f"{told}: name a file that ends in .jsonl")
     if out.name.endswith(_BESIDE):

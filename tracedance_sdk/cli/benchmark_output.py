@@ -12,10 +12,12 @@ from tracedance_sdk.cli.counts import count
 from tracedance_sdk.cli.left_out import print_left_out
 from tracedance_sdk.cli.model_spending import told_spent
 from tracedance_sdk.errors import InvalidOption
-from tracedance_sdk.report import document_text, in_one_line, print_trace, report_console
+from tracedance_sdk.report import document_text, in_one_line, percent, print_trace, report_console
 from tracedance_sdk.trace import encode
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tracedance_sdk.behaviors import Benchmark, BenchmarkRate, Built
     from tracedance_sdk.cli.benchmark_build_jobs import BuildOutcome
     from tracedance_sdk.cli.benchmark_jobs import RunOutcome
@@ -38,7 +40,10 @@ def print_build(outcome: BuildOutcome, *, as_json: bool) -> None:
         document = {
             "format": "tracedance.benchmark_build",
             "version": 1,
-            "built": [{"file": str(item.path), **item.about} for item in outcome.built],
+            "built": [
+                {"file": str(item.path), **item.about, "refusals": item.refusals}
+                for item in outcome.built
+            ],
             "rejected": [rejection_document(item) for item in outcome.rejected],
             "spent": outcome.spent,
         }
@@ -57,17 +62,28 @@ def rejection_document(error: BenchmarkRejected) -> dict[str, Any]:
         "format": "tracedance.benchmark_rejection",
         "version": 1,
         "rejected": error.reason,
+        "behavior": error.behavior or None,
         "meaning": REASONS[error.reason],
         "found": error.found,
         "nearest": error.nearest or None,
+        "refusals": error.refusals,
     }
+
+
+def rejection_lines(error: BenchmarkRejected) -> list[str]:
+    """Return a rejection as lines: what it says, and why places were not cut."""
+    return [str(error), *_refused(error.refusals)]
+
+
+def _refused(refusals: Mapping[str, str]) -> list[str]:
+    return [in_one_line(f"{name}, the first: {why}") for name, why in refusals.items()]
 
 
 def _print_built(item: Built, console: ReportConsole) -> None:
     console.say(in_one_line(_headline(item.about)))
     _print_funnel(item.about, console)
-    for name, why in item.refusals.items():
-        console.say(in_one_line(f"{name}, the first: {why}"), style="dim", hang=2)
+    for line in _refused(item.refusals):
+        console.say(line, style="dim", hang=2)
     console.say(f"benchmark: {item.path}")
 
 
@@ -128,10 +144,13 @@ def print_run(outcome: RunOutcome, *, as_json: bool) -> None:
         rows = [(f"missing: {kind}", f"{n:,}") for kind, n in kinds.items()]
         if rows:
             print_columns(console, (title, "number"), rows, numbers=(1,))
-    titles = ("Passed", "", "of", "rate", "95 % interval", "left out")
+    titles = ("Rate of", "passed", "of", "rate", "95 % interval", "left out")
     print_columns(
         console, titles, [_cells(rate) for rate in _told(outcome.rates)], numbers=(1, 2, 3, 5)
     )
+    for rate in _told(outcome.rates):
+        if rate.note:
+            console.say(in_one_line(f"{_TITLES[rate.kind]} {rate.name}: {rate.note}"))
     if manifest["model"] == RECORDED_SOURCE:
         console.say("these are the withheld turns themselves, which should mostly fail")
     unconfirmed = [item["id"] for item in manifest["benchmarks"] if item["status"] != "confirmed"]
@@ -161,8 +180,14 @@ def _cells(rate: BenchmarkRate) -> tuple[str, ...]:
     if rate.estimate is None:
         return (name, *numbers, "-", "-", f"{rate.left_out:,}")
     low, high, _ = rate.estimate.interval
-    told = (f"{rate.estimate.value:.0%}", f"{low:.0%} to {high:.0%}")
+    told = (_whole(rate.estimate.value), f"{_whole(low)} to {_whole(high)}")
     return (name, *numbers, *told, f"{rate.left_out:,}")
+
+
+def _whole(share: float) -> str:
+    """Return a share in whole percent; one that is not 0 or 1 is not shown as that."""
+    told = f"{share:.0%}"
+    return told if told not in ("0%", "100%") or share in (0, 1) else f"{percent(share)}%"
 
 
 def print_benchmark(found: Benchmark, *, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -60,7 +61,7 @@ class Built(NamedTuple):
 def build_benchmarks(
     query: Query,
     store: TraceStore,
-    out: Path,
+    out: str | os.PathLike[str],
     *,
     settings: BuildSettings | None = None,
     confirmer: Confirmer | None = None,
@@ -87,7 +88,7 @@ def build_benchmarks(
         StoreError: The store is damaged or lies at a URL.
         UnreadableFile: The files cannot be written.
     """
-    parts = {_part_path(out, part, query): part for part in query.parts()}
+    parts = {_part_path(Path(out), part, query): part for part in query.parts()}
     found: list[Built | BenchmarkRejected] = []
     with held(parts):
         for path in parts:
@@ -97,7 +98,7 @@ def build_benchmarks(
             try:
                 made = _built(part, store, path, how, (confirmer, on_partition))
             except BenchmarkRejected as error:
-                found.append(error)
+                found.append(error.of(part.name) if len(parts) > 1 else error)
                 continue
             found.append(made)
             if on_built is not None:
@@ -108,7 +109,7 @@ def build_benchmarks(
 def build_benchmark(
     query: Query,
     store: TraceStore,
-    out: Path,
+    out: str | os.PathLike[str],
     *,
     settings: BuildSettings | None = None,
     confirmer: Confirmer | None = None,

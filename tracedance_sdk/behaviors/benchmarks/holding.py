@@ -23,6 +23,8 @@ if sys.platform != "win32":
 def held(paths: Iterable[Path]) -> Iterator[None]:
     """Hold benchmarks, so that no other build writes them meanwhile.
 
+    Folders that are missing are made, and taken away again when nothing was written there.
+
     Args:
         paths: Of the instances of each.
 
@@ -32,8 +34,24 @@ def held(paths: Iterable[Path]) -> Iterator[None]:
     """
     with contextlib.ExitStack() as stack:
         for path in paths:
+            stack.enter_context(_folder(path.parent))
             stack.enter_context(_held(path))
         yield
+
+
+@contextlib.contextmanager
+def _folder(folder: Path) -> Iterator[None]:
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UnreadableFile(f"{str(folder)!r} cannot be made: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):  # it holds something by now
+            for one in missing:
+                one.rmdir()
 
 
 @contextlib.contextmanager

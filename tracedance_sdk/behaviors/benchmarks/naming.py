@@ -16,6 +16,7 @@ Operator = Literal["SINGLE", "AND", "OR"]
 
 _OPERATORS: Final = re.compile(r"(?<!\S)(AND|OR)(?!\S)")
 _ANY_CASE: Final = re.compile(_OPERATORS.pattern, re.IGNORECASE)
+_NOT: Final = re.compile(r"(?i)(?<!\S)(?:not|without|except|minus)(?=\s)|(?<!\S)!(?=\s*\S)")
 _BETWEEN: Final = re.compile(r"[\s,;&|+/]+")
 _FILES: Final = (".yaml", ".yml", ".json")
 _MOST: Final = 2
@@ -43,6 +44,7 @@ def named_behaviors(text: str) -> tuple[Operator, list[str]]:
         )
     if _id_of(text) is not None:
         return "SINGLE", [text.strip()]
+    _check_denies_nothing(text)
     pieces = _OPERATORS.split(text)
     if len(pieces) == 1:
         pieces = _loosely(text)
@@ -105,6 +107,21 @@ def _loosely(text: str) -> list[str]:
             nearest=_would_work(listed, ["AND"]),
         )
     return [text]
+
+
+def _check_denies_nothing(text: str) -> None:
+    """Refuse a behaviour that should not show: there is AND and OR alone."""
+    for denied in _NOT.finditer(text):
+        name = _id_of(_ANY_CASE.split(text[denied.end() :])[0])
+        if name is None:
+            continue
+        kept = _ANY_CASE.sub(" ", text[: denied.start()]).strip()
+        raise BenchmarkRejected(
+            f"{denied[0].strip()} {name}: a benchmark is of what shows, with AND or OR between; "
+            "what should not show cannot be asked for",
+            reason="unsupported_request",
+            nearest=_would_work([kept] if kept else [name], []),
+        )
 
 
 def _one_sided(names: list[str], operators: list[str]) -> BenchmarkRejected:

@@ -57,6 +57,7 @@ def too_few(
         ", ".join(told),
         reason="too_few_instances",
         nearest=nearest or _elsewhere(query, store, how),
+        refusals=tally.firsts,
     )
 
 

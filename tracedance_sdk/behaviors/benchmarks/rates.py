@@ -14,6 +14,7 @@ from tracedance_sdk.grading import ResultRow, Verdict
 from tracedance_sdk.statistics import Estimate, clustered_rate, macro_mean, pass_rate
 
 RATE_KINDS: Final = ("benchmark", "behavior", "frame", "group", "overall")
+_FEW: Final = 10
 _DECIDED: Final = (Verdict.PASS, Verdict.FAIL, Verdict.CRITICAL)
 
 
@@ -31,6 +32,9 @@ class BenchmarkRate(NamedTuple):
             with sessions as clusters where some hold several instances; over several benchmarks
             by Student's t with them as the sample, which a few of them leave wide; where all came
             out alike, as of one.
+        clusters: How many sessions or benchmarks the interval rests on, where it rests on such;
+            None where each verdict counts by itself.
+        cluster_kind: ``session`` (instances with the same ``group``) or ``benchmark``.
     """
 
     kind: str
@@ -40,6 +44,16 @@ class BenchmarkRate(NamedTuple):
     valid: int
     left_out: int
     estimate: Estimate | None
+    clusters: int | None = None
+    cluster_kind: str | None = None
+
+    @property
+    def note(self) -> str:
+        """How many clusters the interval rests on, in a line; empty where there are none."""
+        if self.clusters is None:
+            return ""
+        wide = f"; so few {self.cluster_kind}s make it wide" if self.clusters < _FEW else ""
+        return f"the interval rests on {self.clusters} {self.cluster_kind}s{wide}"
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON."""
@@ -90,24 +104,27 @@ def _rate(kind: str, name: str, rows: Sequence[ResultRow]) -> BenchmarkRate:
         sum(row.verdict is Verdict.PASS for row in valid),
         len(valid),
         len(rows) - len(valid),
-        _estimate(valid),
+        *_estimate(valid),
     )
 
 
-def _estimate(rows: Sequence[ResultRow]) -> Estimate | None:
+def _estimate(rows: Sequence[ResultRow]) -> tuple[Estimate | None, int | None, str | None]:
+    """Return a rate with how many clusters of which kind it rests on."""
     if not rows:
-        return None
+        return None, None, None
     outcomes = [row.verdict is Verdict.PASS for row in rows]
     benchmarks = [str(_own(row)["benchmark"]) for row in rows]
     if len(set(benchmarks)) > 1:
         found = macro_mean([float(one) for one in outcomes], benchmarks)
         if found.interval.half_width > 0:
-            return found._replace(interval=found.interval.within(0, 1))
+            found = found._replace(interval=found.interval.within(0, 1))
+            return found, len(set(benchmarks)), "benchmark"
         # Benchmarks that all came out alike say nothing of how sure that is; their sessions do.
     clusters = [row.group or str(row.subject.instance_id) for row in rows]
     if 1 < len(set(clusters)) < len(clusters):
-        return clustered_rate([float(one) for one in outcomes], clusters)
-    return pass_rate(sum(outcomes), len(outcomes))
+        found = clustered_rate([float(one) for one in outcomes], clusters)
+        return found, len(set(clusters)), "session"
+    return pass_rate(sum(outcomes), len(outcomes)), None, None
 
 
 def _own(row: ResultRow) -> dict[str, Any]:
