@@ -37,7 +37,7 @@ _REFUSED_ATTRIBUTES: Final = frozenset(
     """
     format format_map mro gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_origin ag_frame ag_code
     f_back f_builtins f_code f_globals f_locals f_trace tb_frame tb_next tb_lasti with_traceback
-    func_globals co_code co_consts co_names obj
+    func_globals co_code co_consts co_names obj args
     """.split()  # noqa: SIM905 - a table to be read
 )
 _UNSTEADY_ATTRIBUTES: Final = frozenset(("now", "today", "utcnow"))

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from tracedance_sdk.behaviors.foreign.grammar import ENTRY
 from tracedance_sdk.behaviors.foreign.patterns import offered_patterns
+from tracedance_sdk.behaviors.foreign.steady_texts import offered_texts, without_places
 from tracedance_sdk.errors import InvalidSpec, shown
 
 Stage = Callable[[Any, Any, Any], Any]
@@ -58,12 +59,12 @@ def compiled(tree: ast.Module) -> Callable[[], Stage]:
     Calling it raises `InvalidSpec` when the top of the source raises.
 
     Args:
-        tree: As `check_source` returns it.
+        tree: As `check_source` returns it; it is changed.
     """
     names_offered = (*_BUILTINS, *_EXCEPTIONS)
     offered: dict[str, Any] = {name: getattr(builtins, name) for name in names_offered}
-    offered["__import__"] = _import
-    code = compile(tree, "<anchor>", "exec")
+    offered |= {"__import__": _import, **offered_texts()}
+    code = compile(without_places(tree), "<anchor>", "exec")
 
     def define() -> Stage:
         names: dict[str, Any] = {"__builtins__": dict(offered)}

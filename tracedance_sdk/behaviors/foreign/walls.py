@@ -1,8 +1,8 @@
 """Around foreign source: limits of its process, and what else would be another each time.
 
-What Python shows of a run's own making differs from process to process: the order of sets of
-texts, the zone of the clock, the addresses of objects. The first two are set here; an address is
-taken out of what is told, or refused.
+What Python shows of a run's own making differs from process to process: the order of sets, the
+zone of the clock, the addresses of objects. The first two are set here; an address is taken out of
+what is told.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import re
 import sys
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Final
@@ -28,12 +29,18 @@ _FORBIDDEN: Final = (
 
 _SEED: Final = "PYTHONHASHSEED"
 _STARTING: Final = threading.Lock()
+_ASKED: Final = 0xFFFFFFFF
+_ADDR_NO_RANDOMIZE: Final = 0x0040000
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]{4,16}\b")
 
 
 def started(process: BaseProcess) -> None:
-    """Start a process in which sets of texts have the same order each time."""
-    with _STARTING:
+    """Start a process in which sets have the same order each time.
+
+    That of texts is set by a seed. None and types are ordered by where they lie in memory, so the
+    process is laid out there alike each time, where the system allows it.
+    """
+    with _STARTING, _laid_out_alike():
         before = os.environ.get(_SEED)
         os.environ[_SEED] = "0"
         try:
@@ -44,6 +51,30 @@ def started(process: BaseProcess) -> None:
                 del os.environ[_SEED]
             else:
                 os.environ[_SEED] = before
+
+
+@contextmanager
+def _laid_out_alike() -> Iterator[None]:
+    """Let what this thread starts lie in memory where it always does, which Linux offers."""
+    before = _personality(_ASKED)
+    if before >= 0:
+        _personality(before | _ADDR_NO_RANDOMIZE)
+    try:
+        yield
+    finally:
+        if before >= 0:
+            _personality(before)
+
+
+def _personality(value: int) -> int:
+    """Set what Linux calls the personality of a thread; return what it was, -1 where it fails."""
+    with suppress(ImportError, OSError, AttributeError, TypeError):
+        import ctypes
+
+        ask = ctypes.CDLL(None).personality
+        ask.argtypes, ask.restype = (ctypes.c_ulong,), ctypes.c_int
+        return int(ask(value))
+    return -1
 
 
 def keep_steady() -> None:
