@@ -110,10 +110,11 @@ def _list(behaviors: list[Behavior], *, as_json: bool) -> None:
 
 def _show(console: ReportConsole, behavior: Behavior) -> None:
     from tracedance_sdk.behaviors import GROUPS
+    from tracedance_sdk.report import in_one_line, visible
 
-    console.say(f"{behavior.id} {behavior.name}", style="bold")
+    console.say(in_one_line(f"{behavior.id} {behavior.name}"), style="bold")
     if behavior.desirable:
-        console.say(f"the opposite: {behavior.desirable}", indent=2)
+        console.say(in_one_line(f"the opposite: {behavior.desirable}"), indent=2)
     where = f"frame {behavior.frame}, group {GROUPS.get(behavior.group or '', 'none')}"
     console.say(f"{where}, {behavior.status}", indent=2)
     for title, text in (
@@ -124,20 +125,21 @@ def _show(console: ReportConsole, behavior: Behavior) -> None:
     ):
         if text:
             console.say("")
-            console.say(f"{title}: {' '.join(text.split())}", hang=2)
+            console.say(in_one_line(f"{title}: {text}"), hang=2)
     console.say("")
     for level, text in sorted(behavior.rubric.levels.items()):
-        console.say(f"{level}  {' '.join(text.split())}", indent=2, hang=3)
+        console.say(f"{level}  {in_one_line(text)}", indent=2, hang=3)
     for name, parameter in behavior.parameters.items():
         console.say("")
         told = f"parameter {name} = {parameter.default!r}: {parameter.about}"
-        console.say(told, hang=2)
+        console.say(in_one_line(told), hang=2)
     console.say("")
     console.say("anchor:")
     for line in behavior.anchor.sql.splitlines():
-        console.say(line, indent=2)
+        console.say(visible(line), indent=2)
     stage = behavior.anchor.predicate or ("code of its own" if behavior.anchor.code else "none")
-    console.say(f"second stage: {stage}; rule judge: {behavior.judge or 'none'}")
+    judge = behavior.judge or "none"
+    console.say(in_one_line(f"second stage: {stage}; rule judge: {judge}"))
 
 
 def _show_trial(console: ReportConsole, trial: Trial) -> None:
@@ -152,6 +154,6 @@ def _show_trial(console: ReportConsole, trial: Trial) -> None:
     for name, why in trial.refusals.items():
         console.say(in_one_line(f"{name}, the first: {why}"), indent=2, hang=2)
     for problem in trial.problems:
-        console.say(f"problem: {problem}", hang=2)
+        console.say(in_one_line(f"problem: {problem}"), hang=2)
     if not trial.problems:
         console.say("no problems")

@@ -12,7 +12,14 @@ from tracedance_sdk.cli.counts import count
 from tracedance_sdk.cli.left_out import print_left_out
 from tracedance_sdk.cli.model_spending import told_spent
 from tracedance_sdk.errors import InvalidOption
-from tracedance_sdk.report import document_text, in_one_line, percent, print_trace, report_console
+from tracedance_sdk.report import (
+    document_text,
+    in_one_line,
+    percent,
+    print_trace,
+    report_console,
+    visible,
+)
 from tracedance_sdk.trace import encode
 
 if TYPE_CHECKING:
@@ -84,7 +91,7 @@ def _print_built(item: Built, console: ReportConsole) -> None:
     _print_funnel(item.about, console)
     for line in _refused(item.refusals):
         console.say(line, style="dim", hang=2)
-    console.say(f"benchmark: {item.path}")
+    console.say(visible(f"benchmark: {item.path}"))
 
 
 def _headline(about: dict[str, Any]) -> str:
@@ -157,10 +164,10 @@ def print_run(outcome: RunOutcome, *, as_json: bool) -> None:
     if unconfirmed:
         which = unconfirmed[0] if len(unconfirmed) == 1 else f"{len(unconfirmed)} benchmarks"
         are = "is" if len(unconfirmed) == 1 else "are"
-        console.say(f"{which} {are} unconfirmed: rules found the instances")
+        console.say(in_one_line(f"{which} {are} unconfirmed: rules found the instances"))
     console.say(THREATS[0], style="dim")
     console.say(told_spent(manifest))
-    console.say(f"result set: {outcome.plan.out}")
+    console.say(visible(f"result set: {outcome.plan.out}"))
 
 
 def _told(rates: tuple[BenchmarkRate, ...]) -> list[BenchmarkRate]:

@@ -77,6 +77,7 @@ def scan_command(
     """
     from tracedance_sdk.behaviors import THRESHOLD, Caps, scan_store
     from tracedance_sdk.cli.scan_jobs import (
+        check_scan_out,
         held_for_scan,
         scan_progress,
         wanted_behaviors,
@@ -87,6 +88,7 @@ def scan_command(
 
     wanted = wanted_behaviors(names, given)
     opened = TraceStore.open(store)
+    check_scan_out(out, store)
     if not len(opened):
         complain(f"the store {str(store)!r} is empty; tracedance import brings traces into it")
         return 2

@@ -89,6 +89,19 @@ def scan_progress() -> Iterator[OnPartition | None]:
         yield on_partition
 
 
+def check_scan_out(out: Path | None, store: Path) -> None:
+    """See that a scan does not write into the store that it reads.
+
+    Raises:
+        InvalidOption: It would.
+    """
+    if out is None:
+        return
+    place, other = out.resolve(), store.resolve()
+    if other == place or other in place.parents:
+        raise InvalidOption(f"--out {str(out)!r} lies inside the store; name a folder elsewhere")
+
+
 @contextmanager
 def held_for_scan(out: Path | None) -> Iterator[None]:
     """Make a folder and hold it, so that no other scan writes into it meanwhile.

@@ -174,13 +174,14 @@ def _print_rates(
     console: ReportConsole, wanted: Sequence[Wanted], rates: Sequence[Frequency], *, by: str
 ) -> None:
     from tracedance_sdk.cli.columns import print_columns
+    from tracedance_sdk.report import in_one_line
 
     for item in wanted:
         own = [rate for rate in rates if rate.behavior == item.behavior.id and rate.sessions]
         if not any(rate.hit_sessions for rate in own):
             continue
         console.say("")
-        console.say(f"{item.behavior.id} {item.behavior.name}", style="bold")
+        console.say(in_one_line(f"{item.behavior.id} {item.behavior.name}"), style="bold")
         most = max(rate.rate.value for rate in own if rate.rate is not None)
         others: list[Frequency] = []
         if by != "week":  # weeks are read as a row, the others by what is frequent
@@ -217,7 +218,7 @@ def _print_examples(
     examples: Examples,
 ) -> None:
     from tracedance_sdk.behaviors import Run
-    from tracedance_sdk.report import ShownSecrets
+    from tracedance_sdk.report import ShownSecrets, in_one_line
 
     secrets = ShownSecrets(is_masking=examples.is_masked)
     for item in wanted:
@@ -226,8 +227,9 @@ def _print_examples(
             clean = secrets.trace(trace)
             shown = secrets.occurrence(one, before=trace, after=clean)
             console.say("")
-            console.say(f"{item.behavior.id} {item.behavior.name}", style="bold")
-            console.say(f"trace {one.trace_id}, turn {one.turn}: {shown.note}", indent=2, hang=2)
+            console.say(in_one_line(f"{item.behavior.id} {item.behavior.name}"), style="bold")
+            what = f"trace {one.trace_id}, turn {one.turn}: {shown.note}"
+            console.say(in_one_line(what), indent=2, hang=2)
             _print_evidence(console, Run.of(clean), shown)
 
 
