@@ -304,3 +304,10 @@ def test_two_models_are_taken_turns_with_judged_and_compared(
     replies = tracedance("compare", "good", "poor")
     assert replies.code == 2
     assert "set A has neither verdicts nor scores, only rows of next_turn" in replies.err
+
+
+def test_parts_by_two_at_once_are_refused(sets: Path, tracedance: Tracedance) -> None:
+    ran = tracedance("compare", "old", "new", "--by", "group", "--by", "model")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("tracedance: --by group and --by model: one is shown at a time")
+    assert ran.err.count("\n") == 1

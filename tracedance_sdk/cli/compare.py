@@ -18,6 +18,16 @@ Exit codes:
 """
 
 
+def _one_at_a_time(
+    _context: click.Context, _option: click.Parameter, given: tuple[str, ...]
+) -> str | None:
+    """Refuse several instead of keeping the last."""
+    names = list(dict.fromkeys(given))
+    if len(names) > 1:
+        raise click.UsageError(f"--by {' and --by '.join(names)}: one is shown at a time")
+    return names[0] if names else None
+
+
 @click.command(name="compare", epilog=_EXIT_CODES)
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
@@ -58,7 +68,13 @@ Exit codes:
 )
 @click.option("--model-a", metavar="M", help="Of A only rows of this model.")
 @click.option("--model-b", metavar="M", help="Of B only rows of this model.")
-@click.option("--by", type=click.Choice(("group", "model")), help="Show each group or model too.")
+@click.option(
+    "--by",
+    type=click.Choice(("group", "model")),
+    multiple=True,
+    callback=_one_at_a_time,
+    help="Show each group or model too.",
+)
 @click.option(
     "--allow-different-judges", is_flag=True, help="Compare the scores of different judges too."
 )
