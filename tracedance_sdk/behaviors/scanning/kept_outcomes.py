@@ -22,7 +22,7 @@ from tracedance_sdk.trace import json_digest
 
 FORMAT: Final = "tracedance.scan_outcome"
 VERSION: Final = 1
-_RULES: Final = 2
+_RULES: Final = 3
 """Goes up when what a scan finds changes otherwise than by the behaviours themselves."""
 
 
@@ -89,7 +89,10 @@ def _written(outcome: Outcome) -> dict[str, Any]:
         "version": VERSION,
         "traces": outcome.traces,
         "sessions": outcome.sessions,
-        "counted": [list(item) for item in outcome.counted],
+        "counted": [
+            [item.behavior, item.candidates, item.traces, item.hits, list(item.errors)]
+            for item in outcome.counted  # those with a failure are not kept
+        ],
         "occurrences": [item.model_dump(mode="json") for item in outcome.occurrences],
         "signatures": {name: list(values) for name, values in outcome.signatures.items()},
     }
