@@ -18,6 +18,7 @@ from tracedance_sdk.statistics import (
 )
 
 _MOST_K: Final = 8
+_FEW: Final = 10
 _RARE: Final = 0.995
 """Below so many percent, one decimal would be one digit or none."""
 _RAREST: Final = 0.001
@@ -110,21 +111,25 @@ def rates_document(rates: PassRates) -> dict[str, Any]:
 
 def rate_lines(rates: PassRates) -> list[str]:
     """Return pass rates as lines for people."""
-    return [_rate_line(rates), *_hat_lines(rates.pass_hat_k)]
+    lines = [_rate_line(rates), *_hat_lines(rates.pass_hat_k)]
+    hat = rates.pass_hat_k
+    if rates.over_tasks is not None and hat is not None and hat.n_tasks + hat.n_once < _FEW:
+        lines.append("so few tasks leave intervals over tasks wide")
+    return lines
 
 
 def percent(share: float) -> str:
-    """Return a share in percent: one decimal, near 0 and 1 two digits of what is rare.
+    """Return a share in percent: one decimal, of less than 1 % two digits.
 
-    What is not 0 or 1 is never shown as that.
+    What is not 0 or 1 is never shown as that: near 1, what is lacking has two digits.
 
     Example:
-        >>> [percent(share) for share in (0, 1 / 3, 0.0002, 0.99986, 0.0000001)]
-        ['0.0', '33.3', '0.02', '99.986', '<0.001']
+        >>> [percent(share) for share in (0, 1 / 3, 0.0002, 0.9998, 0.99986, 0.0000001)]
+        ['0.0', '33.3', '0.02', '99.98', '99.986', '<0.001']
     """
-    rare = 100 * min(share, 1 - share)
-    if not 0 < rare < _RARE:
-        return f"{100 * share:.1f}"
+    rare, shown = 100 * min(share, 1 - share), f"{100 * share:.1f}"
+    if share in (0, 1) or (100 * share >= _RARE and shown != "100.0"):
+        return shown
     if rare < _RAREST:
         return f"<{_RAREST}" if share < _RAREST else f">{100 - _RAREST}"
     return f"{100 * share:.{1 - math.floor(math.log10(rare))}f}".rstrip("0").rstrip(".")
@@ -157,8 +162,9 @@ def _rate_line(rates: PassRates) -> str:
         return f"pass rate unknown: {' and '.join(apart) or 'no traces'}"
     of = f" of {rates.rate.n} conclusive" if apart else ""
     line = f"pass rate {percent(rates.rate.value)} %{of}, {_shown(rates.rate.interval)}"
-    if rates.over_tasks is not None:
-        line += f" ({_ends(rates.over_tasks)} over tasks)"
+    if rates.over_tasks is not None and rates.pass_hat_k is not None:
+        n_tasks = rates.pass_hat_k.n_tasks + rates.pass_hat_k.n_once
+        line += f" ({_ends(rates.over_tasks)} over {n_tasks:,} tasks)"
     return f"{line}; {' and '.join(apart)} not counted" if apart else line
 
 
