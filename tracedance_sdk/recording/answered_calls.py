@@ -6,7 +6,6 @@ is awaited, when the first item of a generator is asked for.
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from types import CoroutineType
@@ -24,6 +23,7 @@ from tracedance_sdk.recording.answering import (
 )
 from tracedance_sdk.recording.arguments import ArgumentPlan
 from tracedance_sdk.recording.calls import OpenCall
+from tracedance_sdk.recording.contexts import reset_quietly
 from tracedance_sdk.recording.driving import (
     UNRECORDED,
     Unrecorded,
@@ -118,7 +118,9 @@ class Use:
         rebuild: Rebuild,
         *,
         rebuild_failure: RebuildFailure | None = None,
+        result_of: Callable[[Any], Result] | None = None,
     ) -> None:
+        self._result_of = result_of
         self._wrapped = wrapped
         self._source = source
         self._asked = asked
@@ -133,7 +135,7 @@ class Use:
         said = self._said()
         if isinstance(said, GivenAnswer):
             return self._value(said)
-        body = _Body(said, self._source, self._name)
+        body = _Body(said, self._source, self._name, self._result_of)
         tokens = body.enter()
         try:
             value = self._wrapped(*args, **kwargs)
@@ -152,7 +154,7 @@ class Use:
         said = await self._said_async()
         if isinstance(said, GivenAnswer):
             return self._value(said)
-        body = _Body(said, self._source, self._name)
+        body = _Body(said, self._source, self._name, self._result_of)
         return await await_in(lambda: body, lambda: self._wrapped(*args, **kwargs))
 
     def iterate(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Generator[Any, Any, Any]:
@@ -162,7 +164,7 @@ class Use:
         if isinstance(said, GivenAnswer):
             yield from self._items(said)
             return None
-        body = _Body(said, self._source, self._name)
+        body = _Body(said, self._source, self._name, self._result_of)
         return (yield from iterate_in(lambda: body, self._wrapped(*args, **kwargs)))
 
     def iterate_async(
@@ -178,7 +180,7 @@ class Use:
         said = await self._said_async()
         if isinstance(said, GivenAnswer):
             return _asynchronous(self._items(said))
-        body = _Body(said, self._source, self._name)
+        body = _Body(said, self._source, self._name, self._result_of)
         return iterate_async_in(lambda: body, self._wrapped(*args, **kwargs))
 
     def _said(self) -> GivenAnswer | LetRun:
@@ -254,8 +256,15 @@ class _Late:
 class _Body(Unrecorded):
     """The body of a tool that the source lets run: it is told what came of it."""
 
-    def __init__(self, said: LetRun, source: AnswerSource, name: str) -> None:
+    def __init__(
+        self,
+        said: LetRun,
+        source: AnswerSource,
+        name: str,
+        result_of: Callable[[Any], Result] | None = None,
+    ) -> None:
         self._told = said.told
+        self._result_of = result_of
         self._asking = Asking(source, name, passes=said.covers_inner)
         self._items: list[Json] = []
 
@@ -266,9 +275,7 @@ class _Body(Unrecorded):
     def leave(self, tokens: Tokens) -> None:
         """Undo `enter`."""
         token: Any = tokens[1]
-        # Left in another context than it was entered in, that context ends by itself.
-        with contextlib.suppress(ValueError):
-            ASKING.reset(token)
+        reset_quietly(ASKING, token)
 
     def add(self, item: object) -> None:
         """Keep an item as it is now."""
@@ -280,9 +287,13 @@ class _Body(Unrecorded):
         self._tell(Result(ok=True, content=self._items))
 
     def succeed(self, value: object) -> None:
-        """Tell the value."""
-        if self._told is not None:
+        """Tell the value, or what it says of the result."""
+        if self._told is None:
+            return
+        if self._result_of is None:
             self._tell(Result(ok=True, content=orjson.loads(freeze(value))))
+        else:
+            self._tell(self._result_of(value))
 
     def fail(self, error: BaseException) -> None:
         """Tell the failure, or that nobody waited for the end."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter_ns
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
 
 from tracedance_sdk.journal import Attributes
 from tracedance_sdk.recording.calls import OpenCall
@@ -13,6 +15,9 @@ from tracedance_sdk.recording.failures import Failure, describe
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.scopes import Scope
 from tracedance_sdk.recording.values import freeze
+
+if TYPE_CHECKING:
+    from tracedance_sdk.trace import Result
 
 _MARKS: Final = ("_", "-", ".", "/", ":")
 """What stands between the name of a server and that of its tool."""
@@ -24,7 +29,7 @@ class SharedCall(OpenCall):
     What the function returns or raises counts before what the framework makes of it.
     """
 
-    __slots__ = ("_content", "_failure", "_is_taken")
+    __slots__ = ("_content", "_failure", "_is_taken", "_value")
 
     def __init__(
         self, parent: Scope, name: str, attributes: Attributes, *, call_id: str, turn: int
@@ -32,6 +37,7 @@ class SharedCall(OpenCall):
         self._is_taken = False
         self._content: str | None = None
         self._failure: Failure | None = None
+        self._value: bytes | None = None
         super().__init__(parent, name, attributes, call_id=call_id, turn=turn)
 
     def is_made_by(self, name: str, *, prefixed: bool = False) -> bool:
@@ -54,11 +60,23 @@ class SharedCall(OpenCall):
 
     def keep(self, value: object) -> None:
         """Take what the function returned."""
-        self._content = self.run.text(freeze(value))
+        self._value = freeze(value)
+        self._content = self.run.text(self._value)
 
     def keep_failure(self, error: BaseException) -> None:
         """Take what left the function."""
         self._failure = describe(error, self.run.faults)
+
+    def own_result(self) -> Result | None:
+        """Return what the function in it gave, with no secret masked; None where there is none."""
+        from tracedance_sdk.trace import ErrorInfo, Result
+
+        if self._failure is not None:
+            error = ErrorInfo(type=self._failure.type, message=self._failure.message)
+            return Result(ok=False, error=error)
+        if self._value is None:
+            return None
+        return Result(ok=True, content=orjson.loads(self._value))
 
     def take(self) -> None:
         """Say that the body of this call is found."""
@@ -66,14 +84,15 @@ class SharedCall(OpenCall):
 
     def keep_outcome(self, content: object, failure: Failure | None) -> None:
         """Take what came of the body, where it was no function that returned or raised."""
-        self._content = None if content is None else self.run.text(freeze(content))
+        self._value = None if content is None else freeze(content)
+        self._content = None if self._value is None else self.run.text(self._value)
         self._failure = failure
 
     def pause(self) -> None:
         """Stay open while the framework waits for somebody; the end of the run interrupts it."""
         self.run.streams.add(self)
         self._is_taken = False
-        self._content = self._failure = None
+        self._content = self._failure = self._value = None
 
     def resume(self) -> None:
         """Go on."""

@@ -194,3 +194,39 @@ def test_a_cancelled_use_is_interrupted() -> None:
     call = only(recorder)
     assert call.result is not None
     assert call.result.interrupted
+
+
+def test_whoever_lets_it_run_is_told_what_the_tool_gave_and_not_what_was_made_of_it() -> None:
+    @td.tool
+    def find(key: str) -> dict[str, str]:
+        return {"key": key}
+
+    @td.tool
+    def fail() -> None:
+        raise LookupError("no such thing")
+
+    def caught() -> str:
+        try:
+            fail()
+        except LookupError as error:
+            return f"sorry: {error}"
+        return ""
+
+    told: list[Result] = []
+    let = LetRun(told=told.append)
+    source = Answers(find=let, fail=let, plain=let, soft=let)
+    soft = ToolUse("soft", {}, outcome=lambda value: ToolOutcome(value["words"], "Bad", "no"))
+    with td.TraceRecorder(), answers_from(source):
+        ToolUse("find", {"key": "a"}).run(lambda: {"framework": str(find("a"))})
+        ToolUse("fail", {}).run(caught)
+        ToolUse("plain", {}, outcome=lambda value: ToolOutcome(value["words"])).run(
+            lambda: {"words": "hello", "status": 1}
+        )
+        soft.run(lambda: {"words": "sorry"})
+    error = ErrorInfo(type="LookupError", message="no such thing")
+    assert told == [
+        Result(ok=True, content={"key": "a"}),
+        Result(ok=False, error=error),
+        Result(ok=True, content="hello"),
+        Result(ok=False, content="sorry", error=ErrorInfo(type="Bad", message="no")),
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
@@ -18,7 +19,7 @@ from tracedance_sdk.recording.shared_calls import SharedCall
 from tracedance_sdk.recording.values import freeze
 
 if TYPE_CHECKING:
-    from tracedance_sdk.trace import Effect, Json
+    from tracedance_sdk.trace import Effect, Json, Result
 
 
 class ToolOutcome(NamedTuple):
@@ -87,7 +88,7 @@ class ToolUse(NamedTuple):
         call = None if scope is None else self._begin(scope)
         tokens = None if call is None else call.enter()
         try:
-            value = body() if ask is None else self._use(ask, body).call((), {})
+            value = body() if ask is None else self._use(ask, body, call).call((), {})
         except BaseException as error:
             if call is not None and tokens is not None:
                 call.leave(tokens)
@@ -109,7 +110,7 @@ class ToolUse(NamedTuple):
         call = None if scope is None else self._begin(scope)
         tokens = None if call is None else call.enter()
         try:
-            value = await (body() if ask is None else self._use(ask, body).wait((), {}))
+            value = await (body() if ask is None else self._use(ask, body, call).wait((), {}))
         except BaseException as error:
             survive_closing(error)
             if call is not None and tokens is not None:
@@ -177,7 +178,7 @@ class ToolUse(NamedTuple):
             return None
         return GUARD.attempt("error", call.run.faults, self.failure, error)
 
-    def _use(self, source: Any, body: Callable[[], Any]) -> Use:
+    def _use(self, source: Any, body: Callable[[], Any], call: SharedCall | None) -> Use:
         # The note of an answer belongs to the call that is current when the source is asked.
         return Use(
             body,
@@ -186,7 +187,24 @@ class ToolUse(NamedTuple):
             None,
             self.rebuild or _unchanged,
             rebuild_failure=self.rebuild_failure,
+            result_of=partial(self._result, call),
         )
+
+    def _result(self, call: SharedCall | None, value: object) -> Result:
+        """Return what the tool gave, not what the framework made of it, to whoever is told."""
+        from tracedance_sdk.trace import ErrorInfo, Result
+
+        own = None if call is None else call.own_result()
+        if own is not None:
+            return own
+        told = ToolOutcome(value)
+        if self.outcome is not None:
+            told = GUARD.attempt("outcome", PROCESS_FAULTS, self.outcome, value) or told
+        content = orjson.loads(freeze(told.content))
+        if told.error_type is None:
+            return Result(ok=True, content=content)
+        error = ErrorInfo(type=told.error_type, message=told.message)
+        return Result(ok=False, content=content, error=error)
 
     def _asked(self) -> AskedCall:
         told = self._given()
