@@ -13,11 +13,11 @@ ADK's own spans (`SpanCollector`). `install` changes ADK's `Runner`, and `uninst
 
 from __future__ import annotations
 
-import contextlib
 import copy
 from functools import partial
 from typing import Any, Final
 
+from tracedance_sdk.recording.contexts import reset_quietly
 from tracedance_sdk.recording.driving import iterate_async_in
 from tracedance_sdk.recording.framework_states import FRAMEWORK_STATE, watchers
 from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
@@ -71,9 +71,7 @@ class _SessionRun:
         """Make what was around it current again."""
         ours, token = tokens
         if token is not None:
-            # Left in another context than it was entered in, that context ends by itself.
-            with contextlib.suppress(ValueError):
-                FRAMEWORK_STATE.reset(token)
+            reset_quietly(FRAMEWORK_STATE, token)
         self._operation.leave(ours)
 
     def add(self, item: object) -> None:

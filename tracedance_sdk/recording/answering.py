@@ -14,6 +14,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from tracedance_sdk.errors import RecorderError
+from tracedance_sdk.recording.contexts import reset_quietly
 
 if TYPE_CHECKING:
     from tracedance_sdk.trace import Effect, Json, Result
@@ -106,9 +107,7 @@ def answers_from(source: AnswerSource) -> Iterator[None]:
         yield
     finally:
         del open_sources[id(source)]
-        # A generator may be closed in another context, which then ends by itself.
-        with contextlib.suppress(ValueError):
-            ASKING.reset(token)
+        reset_quietly(ASKING, token)
 
 
 def asked_here(name: str) -> AnswerSource | None:

@@ -11,6 +11,8 @@ import threading
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Any, Final
 
+from tracedance_sdk.recording.contexts import reset_quietly
+
 if TYPE_CHECKING:
     from tracedance_sdk.recording.runs import Run
 
@@ -55,13 +57,8 @@ class Scope:
     def leave(self, tokens: Tokens) -> None:
         """Make the scope before it current again."""
         ours, otel = tokens
-        try:
-            if ours is not None:
-                CURRENT.reset(ours)
-        except ValueError:
-            # Left in another context than it was entered in, which then ends by itself.
-            pass
-        if otel is not None and self.run.spans is not None:
+        is_here = ours is None or reset_quietly(CURRENT, ours)
+        if otel is not None and is_here and self.run.spans is not None:
             self.run.spans.detach(otel)
         if not self.run.is_open:
             # The run was closed meanwhile; what comes next belongs to the one around it.
@@ -86,7 +83,7 @@ class _Quiet(Scope):
     def leave(self, tokens: Tokens) -> None:
         """Make the scope before it current again."""
         if tokens[0] is not None:
-            CURRENT.reset(tokens[0])
+            reset_quietly(CURRENT, tokens[0])
 
 
 QUIET: Final = _Quiet()

@@ -11,6 +11,7 @@ from typing import Any, Final
 import orjson
 
 from tracedance_sdk.errors import RecorderError
+from tracedance_sdk.recording.contexts import reset_quietly
 from tracedance_sdk.recording.scopes import CURRENT, QUIET
 from tracedance_sdk.recording.values import freeze
 from tracedance_sdk.trace import Json, diff
@@ -55,7 +56,7 @@ class StateReader:
                 state = self._awaited_elsewhere(state)
             return freeze(state)
         finally:
-            CURRENT.reset(token)
+            reset_quietly(CURRENT, token)
 
     async def read_async(self) -> bytes:
         """Return the state now."""
@@ -64,7 +65,7 @@ class StateReader:
             state = self._take()
             return freeze(await state if inspect.isawaitable(state) else state)
         finally:
-            CURRENT.reset(token)
+            reset_quietly(CURRENT, token)
 
     def _awaited_elsewhere(self, awaitable: Awaitable[Any]) -> object:
         """Await in another thread: here a loop may be running, and none may be left behind.

@@ -6,7 +6,6 @@ checkpointer is asked nor the stream is changed.
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from contextvars import ContextVar
 from functools import partial
@@ -15,6 +14,7 @@ from typing import Any, Final
 from tracedance_integrations.langchain.messages import as_json, is_message, read
 from tracedance_integrations.langchain.tools import SEEN
 from tracedance_sdk.formats import ModelRequest, request_from_langchain
+from tracedance_sdk.recording.contexts import reset_quietly
 from tracedance_sdk.recording.driving import iterate_async_in, iterate_in
 from tracedance_sdk.recording.integrating import AgentOperation, Patches, attempt, start_agent
 
@@ -84,10 +84,8 @@ class GraphRun:
     def leave(self, tokens: Any) -> None:
         """Make the run around it the current one."""
         ours, run, seen = tokens
-        # Left in another context than it was entered in, that context ends by itself.
-        with contextlib.suppress(ValueError):
-            SEEN.reset(seen)
-            _RUN.reset(run)
+        reset_quietly(SEEN, seen)
+        reset_quietly(_RUN, run)
         self._operation.leave(ours)
 
     def add(self, item: object) -> None:

@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 from tracedance_integrations.langchain.messages import as_json, is_message
+from tracedance_sdk.recording.contexts import reset_quietly
 from tracedance_sdk.recording.integrating import Patches, ToolOutcome, ToolUse
 
 _HELPERS: Final = ("_format_output", "_handle_tool_error", "_handle_validation_error")
@@ -70,7 +71,7 @@ def _run(wrapped: Any, tool: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         try:
             return wrapped(*args, **kwargs)
         finally:
-            SEEN.reset(token)
+            reset_quietly(SEEN, token)
 
     return _use(tool, args, kwargs, seen).run(body)
 
@@ -83,7 +84,7 @@ async def _run_async(wrapped: Any, tool: Any, args: Any, kwargs: dict[str, Any])
         try:
             return await wrapped(*args, **kwargs)
         finally:
-            SEEN.reset(token)
+            reset_quietly(SEEN, token)
 
     return await _use(tool, args, kwargs, seen).run_async(body)
 

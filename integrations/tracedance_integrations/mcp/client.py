@@ -13,6 +13,7 @@ from tracedance_sdk.formats import read_tools
 from tracedance_sdk.recording import ReplayedError
 from tracedance_sdk.recording.answering import open_sources
 from tracedance_sdk.recording.calls import OpenCall
+from tracedance_sdk.recording.contexts import reset_quietly
 from tracedance_sdk.recording.describing import describe_further
 from tracedance_sdk.recording.integrating import Patches, ToolUse, attempt
 from tracedance_sdk.recording.scopes import CURRENT, Scope, enclosing_open_scope, open_runs
@@ -41,9 +42,7 @@ def made(making: Making | None) -> Iterator[None]:
     try:
         yield
     finally:
-        # Left in another context than it was entered in, that context ends by itself.
-        with contextlib.suppress(ValueError):
-            MAKING.reset(token)
+        reset_quietly(MAKING, token)
 
 
 def is_made_here() -> bool:

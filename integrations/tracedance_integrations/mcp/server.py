@@ -6,8 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, NamedTuple
 from weakref import WeakSet
 
-import wrapt
-
 from tracedance_integrations.mcp import results
 from tracedance_integrations.mcp.client import is_made_here, made
 from tracedance_integrations.mcp.sending import KEY, ON_THEIR_WAY
@@ -16,6 +14,7 @@ from tracedance_sdk.recording.calls import OpenCall
 from tracedance_sdk.recording.driving import Operation, await_in
 from tracedance_sdk.recording.guard import PROCESS_FAULTS
 from tracedance_sdk.recording.integrating import Patches, ToolUse, attempt, start_served
+from tracedance_sdk.recording.integrating.patched import Patched
 from tracedance_sdk.recording.remote_parents import (
     TRACEPARENT,
     RemoteParent,
@@ -126,7 +125,7 @@ class _Handlers:
                 server.request_handlers[CallToolRequest] = handler.__wrapped__
 
 
-class _Handler(wrapt.FunctionWrapper):  # type: ignore[type-arg]  # any handler
+class _Handler(Patched):
     """A server's handler with us around it."""
 
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextvars import ContextVar, Token
+import inspect
+from collections.abc import AsyncIterator, Callable
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final
 
 from tracedance_integrations.openai_agents import reading
 from tracedance_integrations.openai_agents.runs import RELAY
 from tracedance_sdk.formats import said_in_responses
-from tracedance_sdk.recording.integrating import ModelCall, ModelReply, attempt, start_model_call
+from tracedance_sdk.recording.contexts import reset_quietly
+from tracedance_sdk.recording.driving import UNRECORDED, Operation, iterate_async_in
+from tracedance_sdk.recording.integrating import (
+    ModelCall,
+    ModelReply,
+    Reading,
+    attempt,
+    start_model_call,
+)
 from tracedance_sdk.recording.scopes import open_runs
 
 
@@ -78,21 +87,23 @@ class _Seen:
         return getattr(self._chunks, name)
 
 
-class _Asked:
+class _Asked(Reading):
     """A request on record, and the context it is sent in."""
 
     def __init__(self, call: ModelCall) -> None:
+        pieces = _Pieces()
+        super().__init__(call, pieces)
         self.call = call
-        self.received = Received()
+        self.received = pieces.received
 
-    def enter(self) -> tuple[Any, Token[Received | None]]:
+    def enter(self) -> Any:
         """Let the code here belong to the request."""
-        return self.call.enter(), _RECEIVED.set(self.received)
+        return super().enter(), _RECEIVED.set(self.received)
 
-    def leave(self, tokens: tuple[Any, Token[Received | None]]) -> None:
+    def leave(self, tokens: Any) -> None:
         """Undo `enter`."""
-        self.call.leave(tokens[0])
-        _RECEIVED.reset(tokens[1])
+        super().leave(tokens[0])
+        reset_quietly(_RECEIVED, tokens[1])
 
 
 def _ask(model: Any, args: Any, kwargs: dict[str, Any]) -> _Asked | None:
@@ -127,65 +138,65 @@ async def get_response(wrapped: Any, model: Any, args: Any, kwargs: dict[str, An
 
 def stream_response(wrapped: Any, model: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """Ask a model for a streamed reply, on record from its first piece on."""
-    stream = wrapped(*args, **kwargs)
-    return _Stream(stream, partial(_ask, model, args, kwargs)) if open_runs else stream
+    events = wrapped(*args, **kwargs)
+    if not open_runs:
+        return events
+    begin = partial(_begin, model, args, kwargs)
+    return iterate_async_in(begin, events) if inspect.isasyncgen(events) else _Stream(begin, events)
+
+
+def _begin(model: Any, args: Any, kwargs: dict[str, Any]) -> Operation:
+    return _ask(model, args, kwargs) or UNRECORDED
 
 
 class _Stream:
-    """A streamed reply, whose model call ends when it has been read or is closed."""
+    """A streamed reply that is no generator; its model call ends when it is read or closed."""
 
-    def __init__(self, events: Any, ask: Any) -> None:
+    def __init__(self, begin: Callable[[], Operation], events: Any) -> None:
+        self._begin = begin
         self._events = events
-        self._ask = ask
-        self._asked: _Asked | None = None
-        self._has_begun = False
-        self._pieces = _Pieces()
+        self._operation: Operation | None = None
 
     def __aiter__(self) -> _Stream:
+        self._events = aiter(self._events)
         return self
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._events, name)
 
     async def __anext__(self) -> Any:
-        if not self._has_begun:
-            self._has_begun = True
-            self._asked = self._ask()
-        asked = self._asked
-        if asked is None:
-            return await self._events.__anext__()
-        tokens = asked.enter()
+        if self._operation is None:
+            self._operation = self._begin()
+        operation = self._operation
+        tokens = operation.enter()
         try:
-            event = await self._events.__anext__()
+            event = await anext(self._events)
         except StopAsyncIteration:
-            asked.leave(tokens)
-            asked.call.succeed(self._reply)
+            operation.leave(tokens)
+            operation.exhaust()
             raise
         except BaseException as error:
-            asked.leave(tokens)
-            asked.call.fail(error, self._reply)
+            operation.leave(tokens)
+            operation.fail(error)
             raise
-        asked.leave(tokens)
-        attempt("piece", self._pieces.add, event)
+        operation.leave(tokens)
+        operation.add(event)
         return event
 
     async def aclose(self) -> None:
         """Close the stream; what came of the reply is on record."""
-        if self._asked is not None:
-            self._asked.call.abandon(self._reply)
+        if self._operation is not None:
+            self._operation.fail(GeneratorExit())
         close = getattr(self._events, "aclose", None)
         if close is not None:
             await close()
-
-    def _reply(self) -> ModelReply | None:
-        received = Received() if self._asked is None else self._asked.received
-        return self._pieces.reply(received)
 
 
 class _Pieces:
     """The events of a streamed reply, which the SDK gives in the shape of responses."""
 
     def __init__(self) -> None:
+        self.received = Received()
         self._items: dict[int, Any] = {}
         self._texts: dict[int, str] = {}
         self._response: Any = None
@@ -200,7 +211,7 @@ class _Pieces:
         elif hasattr(event, "response"):
             self._response = event.response
 
-    def reply(self, received: Received) -> ModelReply | None:
+    def reply(self) -> ModelReply | None:
         """Return the reply as far as it has come."""
         if self._response is None:
             return None
@@ -212,7 +223,7 @@ class _Pieces:
                 for place, text in self._texts.items()
             }
             body["output"] = [item for _, item in sorted({**begun, **done}.items())]
-        return _told(body, received)
+        return _told(body, self.received)
 
 
 def _reply(response: Any, received: Received) -> ModelReply:

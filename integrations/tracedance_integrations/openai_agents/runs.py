@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from tracedance_integrations.openai_agents import reading
+from tracedance_sdk.recording.contexts import reset_quietly
 from tracedance_sdk.recording.driving import UNRECORDED, Operation, await_in
 from tracedance_sdk.recording.integrating import Relay, ToolOutcome, ToolUse, attempt, start_agent
 from tracedance_sdk.recording.scopes import open_runs
@@ -80,7 +81,7 @@ async def _relayed(body: Callable[[], Awaitable[Any]]) -> Any:
         relay.end(error)
         raise
     finally:
-        RELAY.reset(token)
+        reset_quietly(RELAY, token)
     relay.end()
     return value
 

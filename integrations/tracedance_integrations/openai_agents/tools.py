@@ -11,6 +11,7 @@ from tracedance_integrations.openai_agents import reading
 from tracedance_integrations.openai_agents.runs import RELAY
 from tracedance_sdk.recording import ReplayedError
 from tracedance_sdk.recording.answering import open_sources
+from tracedance_sdk.recording.contexts import reset_quietly
 from tracedance_sdk.recording.integrating import ToolOutcome, ToolUse, attempt
 from tracedance_sdk.recording.scopes import open_runs
 
@@ -68,8 +69,8 @@ async def _invoke(
             raise
         return enveloped(words)
     finally:
-        RELAY.reset(marks[0])
-        _TROUBLE.reset(marks[1])
+        reset_quietly(RELAY, marks[0])
+        reset_quietly(_TROUBLE, marks[1])
         if relay is not None and tokens is not None:
             relay.leave(tokens)
 

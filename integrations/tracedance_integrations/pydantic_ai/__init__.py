@@ -23,14 +23,12 @@ def _hooks(patches: Patches) -> None:
     from pydantic_ai.toolsets import AbstractToolset
 
     from tracedance_integrations.pydantic_ai import agents, model_calls, tools
-    from tracedance_integrations.pydantic_ai.families import wrap_family
 
-    wrap_family(
-        patches,
+    patches.wrap_family(
         Model,
         {"request": model_calls.request, "request_stream": model_calls.request_stream},
     )
-    wrap_family(patches, AbstractToolset, {"call_tool": tools.call_tool})
+    patches.wrap_family(AbstractToolset, {"call_tool": tools.call_tool})
     patches.wrap(Agent, "iter", agents.iterate)
     patches.wrap(AbstractAgent, "run_stream", agents.run_stream)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final
 
 from tracedance_sdk.recording.answering import open_sources
+from tracedance_sdk.recording.contexts import reset_quietly
 from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
 from tracedance_sdk.recording.integrating import ToolOutcome, ToolUse
 from tracedance_sdk.recording.replayed_errors import ReplayedError
@@ -40,9 +40,7 @@ async def call_tool(wrapped: Any, _: Any, args: Any, kwargs: dict[str, Any]) -> 
             raise
         raise told from error
     finally:
-        # Left in another context than it was entered in, that context ends by itself.
-        with contextlib.suppress(ValueError):
-            _WITHIN.reset(token)
+        reset_quietly(_WITHIN, token)
 
 
 def _is_handed_on(args: tuple[Any, ...]) -> bool:
