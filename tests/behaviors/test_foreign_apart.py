@@ -13,6 +13,7 @@ from tests.behaviors.test_foreign_anchors import NOTHING, behavior
 from tests.store.stored import agent, call, human, run
 from tracedance_sdk.behaviors import StoreScan, Wanted, behavior_named, scan_store
 from tracedance_sdk.cli import run as tracedance
+from tracedance_sdk.errors import InvalidQuery
 from tracedance_sdk.store import TraceStore
 
 AGENT = "SELECT trace_id, turn FROM turns WHERE role = 'assistant'"
@@ -171,6 +172,44 @@ def test_places_of_many_long_names_are_told_as_not_there_or_refused(store: Trace
     assert "2,999 more places are not there" in scanned(store, None, sql.format(3000)).errors[0]
     (told,) = scanned(store, None, sql.format(10000)).errors
     assert told.startswith("X01: the query names ids of more than 67,108,864 characters")
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        ("SELECT repeat('x', 1000000) || range::VARCHAR, 0 FROM range(900)", "Out of Memory Error"),
+        ("SELECT trace_id, trace_id::INT FROM traces", "Conversion Error"),
+        (
+            f"{AGENT} AND turn < (SELECT count(*) FROM range(1000000000000), range(9))",
+            "interrupted after 2 s",
+        ),
+    ],
+    ids=["memory", "conversion", "time"],
+)
+def test_a_query_that_fails_at_what_it_meets_ends_nothing_else(
+    store: TraceStore, sql: str, told: str
+) -> None:
+    scan = scanned(store, None, sql)
+    assert scan.failed == ("X01",)
+    assert told in scan.errors[0]
+    assert scan.errors[0].endswith("it was not looked for in this part of the store")
+
+
+def test_a_query_that_is_wrong_is_refused(store: TraceStore) -> None:
+    with pytest.raises(InvalidQuery, match="nothing"):
+        scanned(store, None, "SELECT trace_id, nothing FROM traces")
+
+
+def test_no_benchmark_is_built_of_a_behaviour_that_was_given_up(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sql = "SELECT trace_id, turn FROM turns, range(100000), range(100000), range(10000)"
+    file, out = written(tmp_path, anchor={"sql": sql}), tmp_path / "b.jsonl"
+    command = ["benchmark", "build", "--store", str(folder), "--behavior", file, "--kmin", "1"]
+    assert tracedance([*command, "--out", str(out)]) == 1
+    told = capsys.readouterr().err
+    assert "rejected, unsafe_anchor: the anchor of X01 is refused: X01: the query " in told
+    assert not out.exists()
 
 
 def test_the_verb_shows_the_others_and_ends_with_3(

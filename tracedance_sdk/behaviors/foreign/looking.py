@@ -38,6 +38,9 @@ _MOST_PLACES: Final = 1_000_000
 _MOST_CHARACTERS: Final = 64 << 20
 _AT_ONCE: Final = 1_000
 _LONGEST_ID: Final = 10_000
+_WRONG: Final = ("Binder Error", "Catalog Error", "Parser Error")
+"""What DuckDB calls errors of the query itself; others come of what it meets, or of its size."""
+
 _BIG: Final = 1 << 53
 
 Place = tuple[str, int, int | None]
@@ -67,7 +70,7 @@ class _TooLongError(BaseException):
 
 
 class _BeyondError(Exception):
-    """A query took or named more than it may."""
+    """A query took or named more than it may, or failed at what this partition holds."""
 
 
 def look(sender: Connection, order: Order) -> None:
@@ -134,7 +137,9 @@ def _rows(reader: PartitionReader, sql: str) -> list[tuple[Any, ...]]:
     except TraceDanceError as error:
         if time.monotonic() - began >= INTERRUPT_S:
             raise _BeyondError(f"the query was interrupted after {INTERRUPT_S:g} s") from error
-        raise
+        if any(kind in str(error) for kind in _WRONG):
+            raise
+        raise _BeyondError(f"the query failed: {error}") from error
     finally:
         timer.cancel()
     if len(rows) > _MOST_PLACES:
