@@ -13,7 +13,15 @@ from tracedance_sdk.otel.messages import Message, instructions_text, own_message
 from tracedance_sdk.otel.times import iso_time
 from tracedance_sdk.otel.tree import Run
 from tracedance_sdk.otel.values import Values
-from tracedance_sdk.trace import UNKNOWN, Json, Note, blob_digest, imported_trace_id, note
+from tracedance_sdk.trace import (
+    UNKNOWN,
+    Json,
+    Note,
+    blob_digest,
+    canonical_json,
+    imported_trace_id,
+    note,
+)
 
 _HEAD: Final = {
     names.TRACE_ID: "id",
@@ -199,14 +207,30 @@ def _executed(run: Run, values: Values) -> dict[int, list[dict[str, Any]]]:
     return found
 
 
+def _note_change(call: dict[str, Any], asked: Json) -> None:
+    """Keep what the model asked for where somebody changed it before the call was made.
+
+    Defaults that a framework fills in change nothing.
+    """
+    done = call.get("arguments", UNKNOWN)
+    if call.get("bound_by") != "id" or asked is UNKNOWN or done is UNKNOWN:
+        return
+    if isinstance(asked, dict) and isinstance(done, dict):
+        done = {key: value for key, value in done.items() if key in asked}
+    if canonical_json(asked) != canonical_json(done):
+        call["asked_arguments"] = asked
+
+
 def _in_order(
     executed: list[dict[str, Any]], requests: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Merge executed calls with the requests that no executed call answers."""
     answered: dict[str, int] = defaultdict(int)
+    asked = {request.get("id"): request.get("arguments", UNKNOWN) for request in requests}
     for call in executed:
         if call.get("bound_by") != "synthetic" and call.get("requested_by") != "tool":
             answered[call["id"]] += 1
+            _note_change(call, asked.get(call["id"], UNKNOWN))
     waiting: list[dict[str, Any]] = []
     placed = list(executed)
     for request in requests:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Final, NamedTuple
 
@@ -15,6 +16,10 @@ _WORDS: Final = {
     "TimeoutError": "timed out",
 }
 """By the name of the class, so that none of their modules has to be loaded."""
+
+
+_SENTINEL: Final = re.compile(r"<object object at 0x[0-9a-f]+>")
+"""What marks a cancellation as somebody's own says nothing to a reader."""
 
 
 class Failure(NamedTuple):
@@ -37,7 +42,7 @@ def describe(error: BaseException, faults: Counter[str]) -> Failure:
     kind = type(error)
     module = kind.__module__
     name = kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
-    if not message or not message.strip():
+    if not message or not message.strip() or _SENTINEL.fullmatch(message):
         message = _wordless(error)
     return Failure(name, message, not isinstance(error, Exception))
 

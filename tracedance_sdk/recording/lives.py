@@ -149,11 +149,11 @@ class Life:
         if os.getpid() != self._process:
             # A fork left through the recorder's statement; the run goes on where it began.
             return
-        if error is not None:
-            failure = describe(error, run.faults)
+        failure = run.agent_failure if error is None else describe(error, run.faults)
+        if failure is not None:
             said = {"type": run.name(failure.type), "message": run.words(failure.message)}
             self.outcome.setdefault("error", said)
-        self.outcome.setdefault("ended", error is None)
+        self.outcome.setdefault("ended", failure is None)
         for call in list(run.streams):
             GUARD.attempt("end", run.faults, call.interrupt)
         record = GUARD.attempt("end", run.faults, self._root, state)

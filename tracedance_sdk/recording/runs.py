@@ -20,6 +20,7 @@ from tracedance_sdk.recording.values import freeze
 from tracedance_sdk.trace import Json
 
 if TYPE_CHECKING:
+    from tracedance_sdk.recording.failures import Failure
     from tracedance_sdk.recording.pipeline import Pipeline
     from tracedance_sdk.recording.plans import Description
     from tracedance_sdk.recording.providers import ProviderSpans
@@ -91,6 +92,7 @@ class Run:
         talk: What integrations know of its conversation; None when none reported any.
         agent_seen: The framework's agent that this run is, once one has begun in it.
         agents_within: How many uses of that agent are going on.
+        agent_failure: What the last use of that agent ended with; None when it went well.
         has_state: The recorder has a state source of its own.
         late_state: Takes the state at the end where the recorder has no source of its own.
         give_up: Ends the run without its recorder, when the program exits inside it.
@@ -132,6 +134,7 @@ class Run:
         self.talk: Any = None
         self.agent_seen: str | None = None
         self.agents_within = 0
+        self.agent_failure: Failure | None = None
         self.has_state = False
         self.late_state: StateReader | KeptState | None = None
         self.give_up: Callable[[], None] = self.shut

@@ -124,3 +124,21 @@ def test_a_sub_agents_state_is_its_own() -> None:
 
 def test_outside_a_recorder_nothing_happens() -> None:
     assert start_agent("clerk") is UNRECORDED_AGENT
+
+
+def test_the_failure_of_the_recorders_own_agent_is_told_although_the_program_goes_on() -> None:
+    with td.TraceRecorder() as recorder:
+        operation = start_agent("clerk")
+        tokens = operation.enter()
+        operation.leave(tokens)
+        operation.fail(LookupError("no such page"))
+    outcome = recorder.trace.outcome
+    assert outcome is not None
+    assert outcome.error is not None
+    assert (outcome.ended, outcome.error.message) == (False, "no such page")
+    with td.TraceRecorder() as recorder:
+        start_agent("clerk").fail(LookupError("no such page"))
+        run("clerk")
+    outcome = recorder.trace.outcome
+    assert outcome is not None
+    assert (outcome.ended, outcome.error) == (True, None)

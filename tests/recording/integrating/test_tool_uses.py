@@ -230,3 +230,19 @@ def test_whoever_lets_it_run_is_told_what_the_tool_gave_and_not_what_was_made_of
         Result(ok=True, content="hello"),
         Result(ok=False, content="sorry", error=ErrorInfo(type="Bad", message="no")),
     ]
+
+
+def test_what_the_model_asked_for_is_kept_where_somebody_changed_it() -> None:
+    with td.TraceRecorder() as recorder:
+        asked = {"id": "c1", "name": "send", "arguments": {"to": "john"}}
+        again = {"id": "c2", "name": "send", "arguments": {"to": "sam"}}
+        recorder.record_turn("assistant", calls=[asked, again])
+        ToolUse("send", {"to": "sam"}, "c1").run(lambda: "sent")
+        ToolUse("send", {"to": "sam", "copies": 1}, "c2").run(lambda: "sent")
+    changed, same = recorder.trace.calls
+    assert (changed.arguments, changed.model_extra) == (
+        {"to": "sam"},
+        {"asked_arguments": {"to": "john"}},
+    )
+    assert same.arguments == {"to": "sam", "copies": 1}
+    assert not same.model_extra

@@ -9,6 +9,7 @@ from tracedance_sdk.recording.agents import AgentRun
 from tracedance_sdk.recording.calls import OpenCall
 from tracedance_sdk.recording.describing import UNNAMED, describe_further
 from tracedance_sdk.recording.driving import Operation, Unrecorded
+from tracedance_sdk.recording.failures import Failure, describe
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.integrating.conversations import talk_of
 from tracedance_sdk.recording.plans import AgentName, plan_run
@@ -142,15 +143,15 @@ class OwnRun(UnrecordedAgent):
 
     def exhaust(self) -> None:
         """The agent has ended; the recorder's run goes on."""
-        self._over()
+        self._over(None)
 
     def succeed(self, value: object) -> None:  # noqa: ARG002  # as operations do
         """The agent has ended; the recorder's run goes on."""
-        self._over()
+        self._over(None)
 
-    def fail(self, error: BaseException) -> None:  # noqa: ARG002  # as operations do
-        """The agent has ended; the recorder's run goes on."""
-        self._over()
+    def fail(self, error: BaseException) -> None:
+        """The agent has failed; the recorder's run goes on, and says so unless it goes well yet."""
+        self._over(GUARD.attempt("error", self._run.faults, describe, error, self._run.faults))
 
     def tell_state(self, read: Callable[[], object]) -> None:
         """Take the framework's state as it is now."""
@@ -160,7 +161,8 @@ class OwnRun(UnrecordedAgent):
         """Take the conversation that the run goes on with."""
         GUARD.attempt("conversation", self._run.faults, _recall, self._run, read)
 
-    def _over(self) -> None:
+    def _over(self, failure: Failure | None) -> None:
+        self._run.agent_failure = failure
         if self._run.agents_within:
             self._run.agents_within -= 1
 
