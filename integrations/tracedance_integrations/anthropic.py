@@ -12,117 +12,43 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping
-from functools import partial
 from typing import Any, Final
 
-import wrapt
-
-from tracedance_sdk.formats import ModelRequest, request_from_anthropic, turn_from_anthropic
+from tracedance_sdk.formats import request_from_anthropic, said_in_anthropic
 from tracedance_sdk.recording.integrating import (
+    ClientApi,
     Integration,
-    ModelCall,
     ModelReply,
     Patches,
     ToolUse,
-    reply_of,
-    start_model_call,
-    watched,
-    watched_async,
+    as_json,
+    follow_replies,
+    reply_in,
 )
 
-
-def _create(wrapped: Any, _: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    call = start_model_call(partial(_request, kwargs))
-    if call is None:
-        return wrapped(*args, **kwargs)
-    token = call.enter()
-    try:
-        found = wrapped(*args, **kwargs)
-    except BaseException as error:
-        call.leave(token)
-        call.fail(error)
-        raise
-    call.leave(token)
-    return _seen(call, found)
-
-
-async def _create_async(wrapped: Any, _: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    call = start_model_call(partial(_request, kwargs))
-    if call is None:
-        return await wrapped(*args, **kwargs)
-    token = call.enter()
-    try:
-        found = await wrapped(*args, **kwargs)
-    except BaseException as error:
-        call.leave(token)
-        call.fail(error)
-        raise
-    call.leave(token)
-    return _seen(call, found)
-
-
-def _seen(call: ModelCall, found: Any) -> Any:
-    """Return what came, its end told: now, or when it has been read."""
-    from anthropic import AsyncStream, Stream
-
-    if isinstance(found, (Stream, AsyncStream)):
-        _watch(found, call)
-    else:
-        call.succeed(lambda: _reply(found))
-    return found
-
-
-def _watch(stream: Any, call: ModelCall) -> None:
-    """Have the events of a stream seen, however it is read."""
-    see = watched_async if hasattr(stream, "__aiter__") else watched
-    stream._iterator = see(stream._iterator, call, _Events())
+_ASKED: Final = "_tracedance_asked"
 
 
 def _stream(wrapped: Any, _: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """Return the manager of a stream, which makes the request when it is entered."""
-    return _Manager(wrapped(*args, **kwargs), kwargs)
+    given = _API.settled(kwargs)
+    manager = wrapped(*args, **given)
+    setattr(manager, _ASKED, given)
+    return manager
 
 
-class _Manager(wrapt.ObjectProxy):  # type: ignore[type-arg]  # generic in stubs only
-    """A manager of a stream whose request is on record."""
+def _enter(wrapped: Any, manager: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    given = vars(manager).get(_ASKED)
+    if given is None:
+        return wrapped(*args, **kwargs)
+    return _API.send(given, lambda: wrapped(*args, **kwargs), within="_raw_stream")
 
-    def __init__(self, manager: Any, asked: dict[str, Any]) -> None:
-        super().__init__(manager)
-        self._self_asked = asked
 
-    def __enter__(self) -> Any:
-        call = start_model_call(partial(_request, self._self_asked))
-        if call is None:
-            return self.__wrapped__.__enter__()
-        token = call.enter()
-        try:
-            stream = self.__wrapped__.__enter__()
-        except BaseException as error:
-            call.leave(token)
-            call.fail(error)
-            raise
-        call.leave(token)
-        _watch(stream._raw_stream, call)
-        return stream
-
-    async def __aenter__(self) -> Any:
-        call = start_model_call(partial(_request, self._self_asked))
-        if call is None:
-            return await self.__wrapped__.__aenter__()
-        token = call.enter()
-        try:
-            stream = await self.__wrapped__.__aenter__()
-        except BaseException as error:
-            call.leave(token)
-            call.fail(error)
-            raise
-        call.leave(token)
-        _watch(stream._raw_stream, call)
-        return stream
-
-    async def __aexit__(self, *given: object) -> Any:
-        return await self.__wrapped__.__aexit__(*given)
+async def _enter_async(wrapped: Any, manager: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    given = vars(manager).get(_ASKED)
+    if given is None:
+        return await wrapped(*args, **kwargs)
+    return await _API.send_async(given, lambda: wrapped(*args, **kwargs), within="_raw_stream")
 
 
 def _use_tool(wrapped: Any, tool: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -141,41 +67,46 @@ class _Events:
     def __init__(self) -> None:
         self._message: dict[str, Any] | None = None
         self._blocks: dict[int, dict[str, Any]] = {}
-        self._inputs: dict[int, str] = {}
+        self._texts: dict[tuple[int, str], list[str]] = {}
 
     def add(self, event: Any) -> None:
         """Take the next event."""
         kind = event.type
-        if kind == "message_start":
-            self._message = _plain(event.message)
-        elif kind == "content_block_start":
-            self._blocks[event.index] = _plain(event.content_block)
-        elif kind == "content_block_delta":
+        if kind == "content_block_delta":
             self._extend(event.index, event.delta)
+        elif kind == "content_block_start":
+            self._blocks[event.index] = as_json(event.content_block)
+        elif kind == "message_start":
+            self._message = as_json(event.message)
         elif kind == "message_delta" and self._message is not None:
-            self._message |= _plain(event.delta)
-            counted = {k: v for k, v in _plain(event.usage).items() if v is not None}
+            self._message |= as_json(event.delta)
+            counted = {k: v for k, v in as_json(event.usage).items() if v is not None}
             self._message["usage"] = {**(self._message.get("usage") or {}), **counted}
 
     def _extend(self, place: int, delta: Any) -> None:
-        block = self._blocks[place]
-        if delta.type == "text_delta":
-            block["text"] = block.get("text", "") + delta.text
-        elif delta.type == "input_json_delta":
-            self._inputs[place] = self._inputs.get(place, "") + delta.partial_json
-        elif delta.type == "thinking_delta":
-            block["thinking"] = block.get("thinking", "") + delta.thinking
-        elif delta.type == "signature_delta":
-            block["signature"] = delta.signature
+        field, key = _DELTAS.get(delta.type, (None, ""))
+        if field is not None:
+            self._texts.setdefault((place, key), []).append(getattr(delta, field))
 
     def reply(self) -> ModelReply | None:
         """Return the message as far as it has come."""
         if self._message is None:
             return None
-        for place, text in self._inputs.items():
-            self._blocks[place]["input"] = _parsed(text)
-        content = [block for _, block in sorted(self._blocks.items())]
-        return _of_body({**self._message, "content": content})
+        blocks = {place: dict(block) for place, block in self._blocks.items()}
+        for (place, key), texts in self._texts.items():
+            block, text = blocks[place], "".join(texts)
+            block[key] = _parsed(text) if key == "input" else f"{block.get(key) or ''}{text}"
+        content = [block for _, block in sorted(blocks.items())]
+        return _read({**self._message, "content": content})
+
+
+_DELTAS: Final = {
+    "text_delta": ("text", "text"),
+    "input_json_delta": ("partial_json", "input"),
+    "thinking_delta": ("thinking", "thinking"),
+    "signature_delta": ("signature", "signature"),
+}
+"""Kind of a piece → its field, and the block's field that it continues."""
 
 
 def _parsed(text: str) -> Any:
@@ -186,41 +117,19 @@ def _parsed(text: str) -> Any:
         return text
 
 
-def _reply(found: Any) -> ModelReply | None:
-    parse = getattr(found, "parse", None)
-    if callable(parse) and not hasattr(found, "model_dump"):
-        # A raw response: its body is parsed once, and kept by the client.
-        found = parse()
-    body = _plain(found)
-    return _of_body(body) if isinstance(body, dict) else None
+def _read(found: Any) -> ModelReply | None:
+    body = as_json(found)
+    return reply_in(said_in_anthropic(body)) if isinstance(body, dict) else None
 
 
-def _of_body(body: dict[str, Any]) -> ModelReply:
-    return reply_of(turn_from_anthropic(body), response_id=body.get("id"))
-
-
-def _request(given: Mapping[str, Any]) -> ModelRequest:
-    return request_from_anthropic(_plain(given))
-
-
-def _plain(value: Any) -> Any:
-    """Return arguments as JSON; what the client was not given, or marks as such, is left out."""
-    if isinstance(value, Mapping):
-        return {k: _plain(v) for k, v in value.items() if not _is_absent(v)}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    for name in ("to_dict", "model_dump"):
-        dump = getattr(value, name, None)
-        if callable(dump) and not isinstance(value, type):
-            return dump() if name == "to_dict" else dump(mode="json", warnings=False)
-    return value
-
-
-def _is_absent(value: Any) -> bool:
-    return type(value).__name__ in ("NotGiven", "Omit") or value is None
+_API: Final = ClientApi(
+    request_from_anthropic, _read, _Events, listed=("system", "tools", "stop_sequences")
+)
 
 
 def _hooks(patches: Patches) -> None:
+    import anthropic
+    from anthropic.lib import streaming
     from anthropic.resources import beta
     from anthropic.resources.messages import AsyncMessages, Messages
 
@@ -230,11 +139,25 @@ def _hooks(patches: Patches) -> None:
     ):
         for name in ("create", "parse"):
             if hasattr(plain, name):
-                patches.wrap(plain, name, _create)
-                patches.wrap(waiting, name, _create_async)
+                patches.wrap(plain, name, _API.call)
+                patches.wrap(waiting, name, _API.call_async)
         if hasattr(plain, "stream"):
             patches.wrap(plain, "stream", _stream)
             patches.wrap(waiting, "stream", _stream)
+    for beta_prefix in ("", "Beta"):
+        manager = getattr(streaming, f"{beta_prefix}MessageStreamManager")
+        patches.wrap(manager, "__enter__", _enter)
+        manager = getattr(streaming, f"{beta_prefix}AsyncMessageStreamManager")
+        patches.wrap(manager, "__aenter__", _enter_async)
+    for owner in (anthropic.Stream, anthropic.AsyncStream):
+        follow_replies(patches, owner, "close")
+    for response in (anthropic.APIResponse, anthropic.AsyncAPIResponse):
+        follow_replies(patches, response, "parse", "read", "close")
+    with contextlib.suppress(ImportError):
+        # Clients of today read raw responses into the classes above.
+        from anthropic._legacy_response import LegacyAPIResponse
+
+        follow_replies(patches, LegacyAPIResponse, "parse")
     with contextlib.suppress(ImportError):
         # Clients before 0.69 have no tool runner.
         from anthropic.lib.tools import _beta_functions as tools

@@ -10,114 +10,110 @@ classes and `uninstall` puts them back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+import contextlib
+from collections.abc import Mapping
 from typing import Any, Final
 
 from tracedance_sdk.formats import (
-    ModelRequest,
     request_from_chat,
     request_from_responses,
-    turn_from_chat,
-    turn_from_responses,
+    said_in_chat,
+    said_in_responses,
 )
 from tracedance_sdk.recording.integrating import (
+    ClientApi,
     Integration,
-    ModelCall,
     ModelReply,
     Patches,
-    reply_of,
-    start_model_call,
-    watched,
-    watched_async,
+    as_json,
+    follow_replies,
+    reply_in,
 )
-
-
-class _Api:
-    """One of the client's two APIs."""
-
-    def __init__(
-        self,
-        read_request: Callable[[Mapping[str, Any]], ModelRequest],
-        read_reply: Callable[[Any], Any],
-        pieces: Callable[[], Any],
-    ) -> None:
-        self._read_request = read_request
-        self._read_reply = read_reply
-        self._pieces = pieces
-
-    def call(self, wrapped: Any, _: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Send a request, on record."""
-        call = start_model_call(partial(self._request, kwargs))
-        if call is None:
-            return wrapped(*args, **kwargs)
-        token = call.enter()
-        try:
-            found = wrapped(*args, **kwargs)
-        except BaseException as error:
-            call.leave(token)
-            call.fail(error)
-            raise
-        call.leave(token)
-        return self._seen(call, found)
-
-    async def call_async(self, wrapped: Any, _: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Send a request, on record."""
-        call = start_model_call(partial(self._request, kwargs))
-        if call is None:
-            return await wrapped(*args, **kwargs)
-        token = call.enter()
-        try:
-            found = await wrapped(*args, **kwargs)
-        except BaseException as error:
-            call.leave(token)
-            call.fail(error)
-            raise
-        call.leave(token)
-        return self._seen(call, found)
-
-    def _request(self, given: Mapping[str, Any]) -> ModelRequest:
-        return self._read_request(_plain(given))
-
-    def _seen(self, call: ModelCall, found: Any) -> Any:
-        """Return what came, its end told: now, or when it has been read."""
-        from openai import AsyncStream, Stream
-
-        if isinstance(found, Stream):
-            found._iterator = watched(found._iterator, call, self._pieces())
-        elif isinstance(found, AsyncStream):
-            found._iterator = watched_async(found._iterator, call, self._pieces())
-        else:
-            call.succeed(lambda: self.reply(found))
-        return found
-
-    def reply(self, found: Any) -> ModelReply | None:
-        """Return the reply in a parsed response of the client."""
-        body = _body(found)
-        if body is None:
-            return None
-        return reply_of(self._read_reply(body), response_id=body.get("id"))
 
 
 class _ChatPieces:
     """The chunks of a streamed chat completion."""
 
     def __init__(self) -> None:
-        from openai.lib.streaming.chat import ChatCompletionStreamState
-
-        self._state: Any = ChatCompletionStreamState()
-        self._has_any = False
+        self._facts: dict[str, Any] = {}
+        self._choices: dict[int, _ChatChoice] = {}
 
     def add(self, chunk: Any) -> None:
         """Take the next chunk."""
-        self._state.handle_chunk(chunk)
-        self._has_any = True
+        if not self._facts:
+            self._facts = {"id": chunk.id, "model": chunk.model}
+        if chunk.usage is not None:
+            self._facts["usage"] = as_json(chunk.usage)
+        for choice in chunk.choices or ():
+            known = self._choices.get(choice.index)
+            if known is None:
+                known = self._choices[choice.index] = _ChatChoice()
+            known.add(choice)
 
     def reply(self) -> ModelReply | None:
         """Return the reply as far as it has come."""
-        if not self._has_any:
+        if not self._choices:
             return None
-        return _CHAT.reply(self._state.current_completion_snapshot)
+        choices = [choice.body(index) for index, choice in sorted(self._choices.items())]
+        return _read_chat({**self._facts, "choices": choices})
+
+
+class _ChatChoice:
+    """The chunks of one choice."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, list[str]] = {}
+        self._rest: dict[str, Any] = {}
+        self._calls: dict[Any, dict[str, list[str]]] = {}
+        self._finish_reason: str | None = None
+
+    def add(self, choice: Any) -> None:
+        """Take what a chunk says of it."""
+        delta = choice.delta
+        if delta.content:
+            self._texts.setdefault("content", []).append(delta.content)
+        if delta.refusal:
+            self._texts.setdefault("refusal", []).append(delta.refusal)
+        for call in delta.tool_calls or ():
+            self._add_call(call.index, call.id, call.function)
+        if delta.function_call is not None:
+            self._add_call("function_call", None, delta.function_call)
+        if delta.model_extra:
+            self._add_further(delta.model_extra)
+        if choice.finish_reason is not None:
+            self._finish_reason = choice.finish_reason
+
+    def _add_call(self, key: Any, call_id: str | None, function: Any) -> None:
+        call = self._calls.setdefault(key, {"id": [], "name": [], "arguments": []})
+        if call_id and not call["id"]:
+            call["id"].append(call_id)
+        for part in ("name", "arguments"):
+            piece = getattr(function, part, None)
+            if piece:
+                call[part].append(piece)
+
+    def _add_further(self, further: Mapping[str, Any]) -> None:
+        for key, value in further.items():
+            if isinstance(value, str):
+                self._texts.setdefault(key, []).append(value)
+            elif value is not None:
+                self._rest[key] = as_json(value)
+
+    def body(self, index: int) -> dict[str, Any]:
+        """Return it as in a reply that is not streamed."""
+        message = {"role": "assistant", **self._rest}
+        message |= {key: "".join(texts) for key, texts in self._texts.items()}
+        calls = []
+        for key, call in self._calls.items():
+            told = {part: "".join(pieces) for part, pieces in call.items()}
+            call_id = told.pop("id")
+            if key == "function_call":
+                message["function_call"] = told
+            else:
+                calls.append({"id": call_id, "type": "function", "function": told})
+        if calls:
+            message["tool_calls"] = calls
+        return {"index": index, "message": message, "finish_reason": self._finish_reason}
 
 
 class _ResponsePieces:
@@ -125,67 +121,58 @@ class _ResponsePieces:
 
     def __init__(self) -> None:
         self._items: dict[int, Any] = {}
-        self._texts: dict[int, str] = {}
+        self._texts: dict[int, list[str]] = {}
         self._last: Any = None
 
     def add(self, event: Any) -> None:
         """Take the next event."""
         kind = event.type
-        if kind == "response.output_item.done":
+        if kind == "response.output_text.delta":
+            self._texts.setdefault(event.output_index, []).append(event.delta)
+        elif kind == "response.output_item.done":
             self._items[event.output_index] = event.item
-        elif kind == "response.output_text.delta":
-            self._texts[event.output_index] = self._texts.get(event.output_index, "") + event.delta
         elif hasattr(event, "response"):
             self._last = event.response
 
     def reply(self) -> ModelReply | None:
         """Return the reply as far as it has come."""
-        body = None if self._last is None else _body(self._last)
-        if body is None:
+        body = as_json(self._last)
+        if not isinstance(body, dict):
             return None
         if not body.get("output"):
-            done = {place: _body(item) for place, item in self._items.items()}
+            done = {place: as_json(item) for place, item in self._items.items()}
             begun = {
-                place: {"type": "message", "role": "assistant", "content": text}
-                for place, text in self._texts.items()
+                place: {"type": "message", "role": "assistant", "content": "".join(texts)}
+                for place, texts in self._texts.items()
             }
             body["output"] = [item for _, item in sorted({**begun, **done}.items())]
-        return reply_of(turn_from_responses(body), response_id=body.get("id"))
+        return _read_response(body)
 
 
-def _body(found: Any) -> dict[str, Any] | None:
-    parse = getattr(found, "parse", None)
-    if callable(parse) and not hasattr(found, "model_dump"):
-        # A raw response: its body is parsed once, and kept by the client.
-        found = parse()
-    dump = getattr(found, "model_dump", None)
-    if not callable(dump):
+def _read_chat(found: Any) -> ModelReply | None:
+    body = as_json(found)
+    if not isinstance(body, dict):
         return None
-    body = dump(mode="json", exclude_unset=True, warnings=False)
-    return body if isinstance(body, dict) else None
+    reply = reply_in(said_in_chat(body))
+    others = body["choices"][1:]
+    return reply._replace(further={"other_choices": others}) if others else reply
 
 
-def _plain(value: Any) -> Any:
-    """Return arguments as JSON; what the client was not given, or marks as such, is left out."""
-    if isinstance(value, Mapping):
-        return {k: _plain(v) for k, v in value.items() if not _is_absent(v)}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    dump = getattr(value, "model_dump", None)
-    if callable(dump) and not isinstance(value, type):
-        return dump(mode="json", exclude_unset=True, warnings=False)
-    return value
+def _read_response(found: Any) -> ModelReply | None:
+    body = as_json(found)
+    return reply_in(said_in_responses(body)) if isinstance(body, dict) else None
 
 
-def _is_absent(value: Any) -> bool:
-    return type(value).__name__ in ("NotGiven", "Omit") or value is None
-
-
-_CHAT: Final = _Api(request_from_chat, turn_from_chat, _ChatPieces)
-_RESPONSES: Final = _Api(request_from_responses, turn_from_responses, _ResponsePieces)
+_CHAT: Final = ClientApi(
+    request_from_chat, _read_chat, _ChatPieces, listed=("tools", "functions", "stop")
+)
+_RESPONSES: Final = ClientApi(
+    request_from_responses, _read_response, _ResponsePieces, messages="input"
+)
 
 
 def _hooks(patches: Patches) -> None:
+    from openai import APIResponse, AsyncAPIResponse, AsyncStream, Stream
     from openai.resources.chat.completions import AsyncCompletions, Completions
     from openai.resources.responses import AsyncResponses, Responses
 
@@ -196,6 +183,24 @@ def _hooks(patches: Patches) -> None:
         for name in names:
             patches.wrap(plain, name, api.call)
             patches.wrap(waiting, name, api.call_async)
+    for owner in (Stream, AsyncStream):
+        follow_replies(patches, owner, "close")
+    for response in (APIResponse, AsyncAPIResponse):
+        follow_replies(patches, response, "parse", "read", "close")
+    with contextlib.suppress(ImportError):
+        from openai._legacy_response import LegacyAPIResponse
+
+        follow_replies(patches, LegacyAPIResponse, "parse")
+    with contextlib.suppress(ImportError):
+        from openai.lib.streaming.chat import AsyncChatCompletionStream, ChatCompletionStream
+
+        follow_replies(patches, ChatCompletionStream, "close")
+        follow_replies(patches, AsyncChatCompletionStream, "close")
+    with contextlib.suppress(ImportError):
+        from openai.lib.streaming.responses import AsyncResponseStream, ResponseStream
+
+        follow_replies(patches, ResponseStream, "close")
+        follow_replies(patches, AsyncResponseStream, "close")
 
 
 _INTEGRATION: Final = Integration(

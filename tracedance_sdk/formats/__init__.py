@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from tracedance_sdk.formats.message_shapes import read_message
     from tracedance_sdk.formats.model_replies import (
         Said,
+        said_in_anthropic,
+        said_in_chat,
         said_in_responses,
         turn_from_anthropic,
         turn_from_chat,
@@ -196,6 +198,8 @@ __all__ = [
     "request_from_pydantic_ai",
     "request_from_responses",
     "responses_request",
+    "said_in_anthropic",
+    "said_in_chat",
     "said_in_responses",
     "save_trace",
     "survey",
@@ -257,6 +261,8 @@ __getattr__, __dir__ = lazy_face(
         "message_shapes": ("read_message",),
         "model_replies": (
             "Said",
+            "said_in_anthropic",
+            "said_in_chat",
             "said_in_responses",
             "turn_from_anthropic",
             "turn_from_chat",

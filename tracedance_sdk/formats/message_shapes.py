@@ -26,11 +26,11 @@ _CONTENT_KEYS: Final = ("content", "parts", "contents")
 _REASONING_KEYS: Final = ("reasoning_content", "reasoning", "thinking")
 
 
-def read_message(value: Json, *, speaker: Speaker | None = None) -> Message | None:
+def read_message(value: Any, *, speaker: Speaker | None = None) -> Message | None:
     """Read one message of any known shape.
 
     Args:
-        value: The parsed message.
+        value: The parsed message; one that has been read already is returned as it is.
         speaker: Who speaks where the message does not say.
 
     Returns:
@@ -46,6 +46,8 @@ def read_message(value: Json, *, speaker: Speaker | None = None) -> Message | No
         >>> read_message({"colour": "red"}) is None
         True
     """
+    if isinstance(value, Message):
+        return value
     if isinstance(value, str):
         return Message(speaker, (text_part(value),)) if speaker is not None else None
     if not isinstance(value, dict):
@@ -145,26 +147,25 @@ def _beside(fields: dict[str, Any], speaker: Speaker, taken: set[str]) -> list[P
 
 def _requested(fields: dict[str, Any], pieces: list[Piece], taken: set[str]) -> list[Piece]:
     """Return the calls that stand beside the content; those that stand in it, too, only once."""
-    entries: list[Json] = []
+    lists: list[list[Json]] = []
     for key in _CALL_KEYS:
         if isinstance(fields.get(key), list):
             taken.add(key)
-            entries += fields[key]
+            lists.append(fields[key])
     if isinstance(fields.get("function_call"), dict):
         taken.add("function_call")
-        entries.append(fields["function_call"])
+        lists.append([fields["function_call"]])
     kept = fields.get("additional_kwargs")
-    if not entries and isinstance(kept, dict) and isinstance(kept.get("tool_calls"), list):
-        entries += kept["tool_calls"]
+    if not any(lists) and isinstance(kept, dict) and isinstance(kept.get("tool_calls"), list):
+        lists.append(kept["tool_calls"])
     inside: set[str | None] = {
         piece.id for piece in pieces if isinstance(piece, SeenCall) and piece.id
     }
     found: list[Piece] = []
-    for entry in entries:
-        call = read_call(entry)
-        if call is not None and (call.id is None or call.id not in inside):
-            inside.add(call.id)
-            found.append(call)
+    for entries in lists:
+        read = [call for entry in entries if (call := read_call(entry)) is not None]
+        found += [call for call in read if call.id is None or call.id not in inside]
+        inside |= {call.id for call in read}
     return found
 
 

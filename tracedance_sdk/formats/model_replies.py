@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.errors import InvalidTrace
-from tracedance_sdk.formats.anthropic_messages import traces_from_anthropic
+from tracedance_sdk.formats.anthropic_messages import call_of, traces_from_anthropic
 from tracedance_sdk.formats.benchmarks.usages import usage_fields
 from tracedance_sdk.formats.importing import ImportProblem
 from tracedance_sdk.formats.message_pieces import Message
+from tracedance_sdk.formats.message_shapes import read_message
+from tracedance_sdk.formats.model_calls import ModelCall
 from tracedance_sdk.formats.openai_chat import trace_from_messages
 from tracedance_sdk.formats.openai_responses import reply_of, traces_from_responses
 from tracedance_sdk.formats.opening import Document
@@ -91,6 +93,53 @@ class Said(NamedTuple):
     settings: dict[str, Json] | None = None
 
 
+def said_in_chat(body: Json) -> Said:
+    """Return what is said in the first choice of a chat completion.
+
+    Raises:
+        InvalidTrace: No choice has a message.
+
+    Example:
+        >>> said = said_in_chat({"choices": [{"message": {"content": "Hi"}}], "model": "m"})
+        >>> said.message.text, said.model
+        ('Hi', 'm')
+    """
+    choices = body.get("choices") if isinstance(body, dict) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    told = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(body, dict) or not isinstance(choice, dict) or not isinstance(told, dict):
+        raise InvalidTrace(f"{_WHERE}: no choice with a message")
+    said = {key: value for key, value in told.items() if value not in (None, [])}
+    message = read_message({**said, "role": "assistant"}) or Message("assistant", ())
+    return Said(
+        message,
+        _text(body.get("model")),
+        usage_fields(body.get("usage")),
+        _text(choice.get("finish_reason")),
+        _text(body.get("id")),
+    )
+
+
+def said_in_anthropic(body: Json) -> Said:
+    """Return what is said in a message that Anthropic's Messages API sent.
+
+    Raises:
+        InvalidTrace: The body is no message.
+
+    Example:
+        >>> text = {"type": "text", "text": "Hi"}
+        >>> said_in_anthropic({"model": "m", "content": [text]}).message.text
+        'Hi'
+    """
+    if not isinstance(body, dict) or not isinstance(body.get("content"), list):
+        raise InvalidTrace(f"{_WHERE}: no message with content")
+    try:
+        found = call_of({"response": body})
+    except Misfit as misfit:
+        raise Place(_WHERE, "$").located(misfit) from None
+    return _said(found)
+
+
 def said_in_responses(body: Json) -> Said:
     """Return what is said in a response object of OpenAI's Responses API.
 
@@ -109,6 +158,10 @@ def said_in_responses(body: Json) -> Said:
         found = reply_of(body)
     except Misfit as misfit:
         raise Place(_WHERE, "$").located(misfit) from None
+    return _said(found)
+
+
+def _said(found: ModelCall) -> Said:
     pieces = [piece for message in found.reply or () for piece in message.pieces]
     facts = found.fields
     return Said(
@@ -119,6 +172,10 @@ def said_in_responses(body: Json) -> Said:
         found.id,
         facts.get("settings"),
     )
+
+
+def _text(value: Json) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _only_turn(body: dict[str, Any], read: _TRACES) -> Turn:

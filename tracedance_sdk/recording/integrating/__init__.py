@@ -14,6 +14,9 @@ from tracedance_sdk._lazy import lazy_face
 
 if TYPE_CHECKING:
     from tracedance_sdk.recording.integrating.agent_runs import AgentOperation, start_agent
+    from tracedance_sdk.recording.integrating.client_calls import ClientApi
+    from tracedance_sdk.recording.integrating.client_replies import follow_replies
+    from tracedance_sdk.recording.integrating.client_requests import as_json
     from tracedance_sdk.recording.integrating.faults import attempt
     from tracedance_sdk.recording.integrating.handovers import Relay
     from tracedance_sdk.recording.integrating.integration import Integration
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
         ModelCall,
         ModelReply,
         overhear,
+        reply_in,
         reply_of,
         start_model_call,
     )
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AgentOperation",
+    "ClientApi",
     "Integration",
     "ModelCall",
     "ModelReply",
@@ -45,8 +50,11 @@ __all__ = [
     "Relay",
     "ToolOutcome",
     "ToolUse",
+    "as_json",
     "attempt",
+    "follow_replies",
     "overhear",
+    "reply_in",
     "reply_of",
     "start_agent",
     "start_model_call",
@@ -59,10 +67,20 @@ __getattr__, __dir__ = lazy_face(
     __name__,
     {
         "agent_runs": ("AgentOperation", "start_agent"),
+        "client_calls": ("ClientApi",),
+        "client_replies": ("follow_replies",),
+        "client_requests": ("as_json",),
         "faults": ("attempt",),
         "handovers": ("Relay",),
         "integration": ("Integration",),
-        "model_calls": ("ModelCall", "ModelReply", "overhear", "reply_of", "start_model_call"),
+        "model_calls": (
+            "ModelCall",
+            "ModelReply",
+            "overhear",
+            "reply_in",
+            "reply_of",
+            "start_model_call",
+        ),
         "patches": ("Patches",),
         "served_runs": ("start_served",),
         "streams": ("Pieces", "Reading", "watched", "watched_async"),

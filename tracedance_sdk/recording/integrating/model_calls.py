@@ -16,7 +16,7 @@ from tracedance_sdk.recording.plans import AgentName, plan_run
 from tracedance_sdk.recording.scopes import CURRENT, Scope, find_scope, open_runs
 
 if TYPE_CHECKING:
-    from tracedance_sdk.formats import Message, ModelRequest
+    from tracedance_sdk.formats import Message, ModelRequest, Said
     from tracedance_sdk.recording.runs import Run
     from tracedance_sdk.trace import Json, Turn
 
@@ -31,6 +31,7 @@ class ModelReply(NamedTuple):
         finish_reason: Why it stopped, in the provider's word.
         response_id: The provider's id of the reply.
         settings: Sampling settings, where the request did not say.
+        further: Further fields of its turn.
     """
 
     message: Message | None
@@ -39,6 +40,7 @@ class ModelReply(NamedTuple):
     finish_reason: str | None = None
     response_id: str | None = None
     settings: Mapping[str, Json] | None = None
+    further: Mapping[str, Json] | None = None
 
 
 def reply_of(turn: Turn, *, response_id: str | None = None) -> ModelReply:
@@ -46,6 +48,14 @@ def reply_of(turn: Turn, *, response_id: str | None = None) -> ModelReply:
     return ModelReply(
         pieces_of(turn), turn.model, turn.usage, turn.finish_reason, response_id, turn.settings
     )
+
+
+def reply_in(said: Said) -> ModelReply:
+    """Return what was read in a provider's body as a reply."""
+    from tracedance_sdk.trace import Usage
+
+    usage = None if said.usage is None else Usage.model_validate(said.usage)
+    return ModelReply(said.message, said.model, usage, said.finish_reason, said.id, said.settings)
 
 
 class ModelCall:
@@ -154,6 +164,7 @@ class ModelCall:
                 "settings": {**(request.settings or {}), **(found.settings or {})} or None,
                 "started_at": self._started_at,
                 "ended_at": datetime.now(UTC),
+                **(found.further or {}),
                 **facts,
             },
             shown=self._shown,

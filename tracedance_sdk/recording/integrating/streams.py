@@ -36,6 +36,7 @@ class Reading(Unrecorded):
         self._call = call
         self._pieces = pieces
         self._add = _adder(pieces)
+        call.seen_so_far = pieces.reply
 
     def enter(self) -> Any:
         """Record no other model call made in this step."""
@@ -64,7 +65,17 @@ class Reading(Unrecorded):
 def watched(
     pieces: Iterator[Any], call: ModelCall, collected: Pieces
 ) -> Generator[Any, None, None]:
-    """Yield the pieces of a reply, and end its model call when they end."""
+    """Return the pieces of a reply, and end its model call when they end.
+
+    If its run ends first, the call ends with what has come.
+    """
+    call.seen_so_far = collected.reply
+    return _watched(pieces, call, collected)
+
+
+def _watched(
+    pieces: Iterator[Any], call: ModelCall, collected: Pieces
+) -> Generator[Any, None, None]:
     add = _adder(collected)
     try:
         for piece in pieces:
@@ -80,10 +91,17 @@ def watched(
     call.succeed(collected.reply)
 
 
-async def watched_async(
+def watched_async(
     pieces: AsyncIterator[Any], call: ModelCall, collected: Pieces
 ) -> AsyncGenerator[Any, None]:
-    """Yield the pieces of a reply, and end its model call when they end."""
+    """Return the pieces of a reply, and end its model call when they end; see `watched`."""
+    call.seen_so_far = collected.reply
+    return _watched_async(pieces, call, collected)
+
+
+async def _watched_async(
+    pieces: AsyncIterator[Any], call: ModelCall, collected: Pieces
+) -> AsyncGenerator[Any, None]:
     add = _adder(collected)
     try:
         async for piece in pieces:

@@ -1,0 +1,170 @@
+"""What a model's client gives back: a parsed reply, a stream, or a response nobody has read yet.
+
+A stream is seen while it is read, and ends early when it is closed. A response that its body has
+not been read of is left alone: the reply is known once the program has read it as a whole, and
+otherwise the turn says ``not_seen``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
+from typing import Any, Final
+
+from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
+from tracedance_sdk.recording.integrating.model_calls import ModelCall, ModelReply
+from tracedance_sdk.recording.integrating.patches import Patches
+from tracedance_sdk.recording.integrating.streams import Pieces, watched, watched_async
+
+_MARK: Final = "_tracedance_following"
+_NOT_SEEN: Final = ModelReply(None, further={"not_seen": True})
+
+
+class Following:
+    """The way of one reply from the client to the program.
+
+    Args:
+        call: The open call.
+        read: Returns the reply in a parsed body.
+        pieces: Makes what collects the pieces of a stream.
+    """
+
+    def __init__(
+        self,
+        call: ModelCall,
+        read: Callable[[Any], ModelReply | None],
+        pieces: Callable[[], Pieces],
+    ) -> None:
+        self._call = call
+        self._read = read
+        self._pieces = pieces
+        self._is_stream = False
+
+    def begin(self, found: Any) -> None:
+        """Follow what the client returned."""
+        if callable(getattr(found, "model_dump", None)):
+            self._call.succeed(partial(self._read, found))
+        elif _is_stream(found):
+            self._watch(found)
+        elif hasattr(found, "http_response"):
+            self._wait(found)
+        else:
+            self._call.succeed(partial(self._read, found))
+
+    def _watch(self, stream: Any) -> None:
+        see: Any = watched_async if hasattr(stream, "__aiter__") else watched
+        self._is_stream = True
+        stream._iterator = see(stream._iterator, self._call, self._pieces())
+        setattr(stream, _MARK, self)
+
+    def _wait(self, response: Any) -> None:
+        self._call.seen_so_far = lambda: _NOT_SEEN
+        setattr(response, _MARK, self)
+        self.after("response", response, None)
+
+    def after(self, did: str, response: Any, value: Any) -> None:
+        """Take notice of what the program did with a response or a stream.
+
+        Args:
+            did: Name of the method.
+            response: Whose.
+            value: What it returned.
+        """
+        if self._call.is_over:
+            return
+        if did == "parse" and not self._is_stream and _is_stream(value):
+            self._watch(value)
+        elif did == "close":
+            self._close(response)
+        elif not self._is_stream:
+            content = _content(response)
+            if content is not None:
+                self._call.succeed(partial(self._read_text, content))
+
+    def _close(self, response: Any) -> None:
+        if self._is_stream:
+            self._call.abandon(self._call.seen_so_far)
+            return
+        content = _content(response)
+        self._call.succeed(
+            (lambda: _NOT_SEEN) if content is None else partial(self._read_text, content)
+        )
+
+    def failed(self, error: BaseException) -> None:
+        """End with what was raised while the program read the response."""
+        if not self._is_stream:
+            self._call.fail(error)
+
+    def _read_text(self, content: bytes) -> ModelReply | None:
+        try:
+            body = json.loads(content)
+        except ValueError:
+            return _NOT_SEEN
+        return self._read(body)
+
+
+def _is_stream(value: Any) -> bool:
+    return isinstance(getattr(value, "_iterator", None), (Iterator, AsyncIterator))
+
+
+def _content(response: Any) -> bytes | None:
+    """Return the body of a response that has been read as a whole."""
+    if any(getattr(response, name, False) for name in ("_stream", "_is_sse_stream")):
+        return None
+    try:
+        content: bytes = response.http_response.content
+    except RuntimeError:
+        # Not read, or passed on piece by piece.
+        return None
+    return content
+
+
+def follow_replies(patches: Patches, owner: type[Any], *names: str) -> None:
+    """Have it noticed what programs do with a client's responses or streams.
+
+    Args:
+        patches: To be undone.
+        owner: The class.
+        names: Of its methods; those that it does not have itself are left out.
+    """
+    import inspect
+
+    for name in names:
+        method = vars(owner).get(name)
+        if method is not None:
+            around = _following_async if inspect.iscoroutinefunction(method) else _following
+            patches.wrap(owner, name, partial(around, name))
+
+
+def _following(did: str, wrapped: Any, response: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    try:
+        value = wrapped(*args, **kwargs)
+    except BaseException:
+        _tell(response, lambda followed: followed.failed(error))
+        raise
+    _tell(response, lambda followed: followed.after(did, response, value))
+    return value
+
+
+async def _following_async(
+    did: str, wrapped: Any, response: Any, args: Any, kwargs: dict[str, Any]
+) -> Any:
+    try:
+        value = await wrapped(*args, **kwargs)
+    except BaseException:
+        _tell(response, lambda followed: followed.failed(error))
+        raise
+    _tell(response, lambda followed: followed.after(did, response, value))
+    return value
+
+
+def _tell(response: Any, tell: Callable[[Following], None]) -> None:
+    followed = _followed(response) or _followed(getattr(response, "_raw_stream", None))
+    if followed is not None:
+        GUARD.attempt("reply", PROCESS_FAULTS, tell, followed)
+
+
+def _followed(response: Any) -> Following | None:
+    found: Following | None = getattr(response, "__dict__", {}).get(_MARK)
+    return found
