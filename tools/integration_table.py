@@ -25,9 +25,6 @@ CAPABILITIES = (
 )  # fmt: skip
 """Lines of the tables, in order; further ones follow by name."""
 
-OF_SPANS = "/spans_"
-"""In the path of a test: its framework is recorded by spans that others make."""
-
 
 class Cell(NamedTuple):
     """What the tests of one framework and capability came to."""
@@ -56,8 +53,7 @@ def read(paths: Iterable[Path]) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     for path in paths:
         for entry in json.loads(path.read_text())["cells"]:
-            is_of_spans = OF_SPANS in entry["test"]
-            row = rows.setdefault(entry["framework"], Row(set(), {}, is_of_spans))
+            row = rows.setdefault(entry["framework"], Row(set(), {}, entry["by"] == "spans"))
             if entry["outcome"] == "skipped":
                 continue
             if entry["version"]:

@@ -54,6 +54,7 @@ def pytest_runtest_makereport(
                     "capability": capability,
                     "outcome": report.outcome,
                     "version": _version(marker.kwargs.get("package", framework)),
+                    "by": marker.kwargs.get("by", "spans" if "/spans_" in item.nodeid else "hooks"),
                     "test": item.nodeid,
                 }
             )

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         SCOPE,
         SCOPE_ATTRIBUTES,
         STATE_CHANGE,
+        TOOL_ARGUMENTS,
         TRACE_ID,
         TURN,
     )
@@ -66,6 +67,7 @@ __all__ = [
     "SCOPE",
     "SCOPE_ATTRIBUTES",
     "STATE_CHANGE",
+    "TOOL_ARGUMENTS",
     "TRACE_ID",
     "TURN",
     "ForeignLog",
@@ -122,6 +124,7 @@ __getattr__, __dir__ = lazy_face(
             "SCOPE",
             "SCOPE_ATTRIBUTES",
             "STATE_CHANGE",
+            "TOOL_ARGUMENTS",
             "TRACE_ID",
             "TURN",
         ),

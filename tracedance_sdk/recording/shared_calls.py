@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from tracedance_sdk.journal import Attributes
+from tracedance_sdk.otel import TOOL_ARGUMENTS
 from tracedance_sdk.recording.calls import OpenCall
 from tracedance_sdk.recording.driving import Unrecorded
 from tracedance_sdk.recording.failures import Failure, describe
@@ -94,9 +95,16 @@ class SharedCall(OpenCall):
         self._is_taken = False
         self._content = self._failure = self._value = None
 
-    def resume(self) -> None:
-        """Go on."""
+    def resume(self, arguments: object) -> None:
+        """Go on, perhaps with other arguments than it was begun with: those of whoever allowed it.
+
+        Args:
+            arguments: By name.
+        """
         self.run.streams.discard(self)
+        text = self.run.text(freeze(arguments))
+        if text != self._attributes.get(TOOL_ARGUMENTS):
+            self._attributes = {**self._attributes, TOOL_ARGUMENTS: text}
 
     def interrupt(self) -> None:
         """End with the run, still waiting."""

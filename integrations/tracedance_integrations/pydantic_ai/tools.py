@@ -65,10 +65,17 @@ def _asked(
     part = _part(ctx.messages, call_id)
     if part is not None:
         name = part.tool_name
-        tool_args = part.args_as_dict()
+        tool_args = _given(part.args_as_dict(), tool_args, ctx)
     pauses = (exceptions.ApprovalRequired, exceptions.CallDeferred)
     use = ToolUse(name, tool_args, call_id, outcome=_outcome, pauses=pauses)
     return (id(ctx.messages), call_id), use
+
+
+def _given(asked: Any, done: Any, ctx: Any) -> Any:
+    """Return the model's own arguments, or those that somebody who approved put in their place."""
+    if not getattr(ctx, "tool_call_approved", False) or not isinstance(done, dict):
+        return asked
+    return done if any(done.get(key) != value for key, value in asked.items()) else asked
 
 
 def _part(messages: Any, call_id: str | None) -> Any:

@@ -27,7 +27,7 @@ ANSWERING = "claude-x-1"
 
 
 def claude(capability: str) -> pytest.MarkDecorator:
-    return pytest.mark.cell("claude-agent-sdk", capability)
+    return pytest.mark.cell("claude-agent-sdk", capability, by="hooks")
 
 
 @pytest.fixture(autouse=True)

@@ -155,7 +155,7 @@ class ToolUse(NamedTuple):
     def _start(self, scope: Scope) -> SharedCall:
         paused = scope.run.paused.pop(self.call_id or "", None)
         if isinstance(paused, SharedCall) and paused.name == self.name:
-            paused.resume()
+            paused.resume(self._given())
             return paused
         return start_call(scope, self.name, self._given(), form=SharedCall, call_id=self.call_id)
 
