@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from tests.report.test_html_links import occurrence
 from tests.support.report_pages import Seen, run
-from tracedance_sdk.report import DecisionPlace, EvidenceMark, ScanSource, rendered, scan_page
+from tracedance_sdk.report import (
+    DecisionPlace,
+    EvidenceMark,
+    ScanSource,
+    percent,
+    rendered,
+    scan_page,
+)
 from tracedance_sdk.report.html.charts import week_chart
 from tracedance_sdk.statistics import pass_rate, wilson_interval
 
@@ -41,7 +48,7 @@ def cells(source: ScanSource, anchor: str) -> list[tuple[str, list[str]]]:
 
 def told(passed: int, of: int) -> list[str]:
     low, high, _ = wilson_interval(passed, of)
-    return [f"{100 * passed / of:.1f} %", f"{100 * low:.1f} to {100 * high:.1f} %"]
+    return [f"{percent(passed / of)} %", f"{percent(low)} to {percent(high)} %"]
 
 
 def test_the_funnel_and_the_share_of_sessions_are_shown_for_every_behaviour() -> None:

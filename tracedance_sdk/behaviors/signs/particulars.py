@@ -42,7 +42,7 @@ input inside instead instruction into invalid issue itself just keep kind know k
 least leave left less let like likely line list little look looked looking made main make making
 many match may maybe mean mention message method might missing more most much must name
 necessary need needed never next none nothing notice number object okay once one only open
-operation option order original other output over page parameter part path perform permission
+operation option original other output over page parameter part path perform permission
 place plan please point possible prepare present previous problem proceed process program proper
 properly provide provided purpose put reach read reading ready really reason receive received
 recent regard relevant report request require required resolve response rest result retry return
