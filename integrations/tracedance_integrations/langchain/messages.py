@@ -18,7 +18,9 @@ _ASKED: Final = (
     "status",
     "role",
 )
-_DUMPED: Final = (*_ASKED, "id", "usage_metadata", "response_metadata", "artifact")
+_DUMPED: Final = (*_ASKED, "artifact")
+"""In a state: what differs by chance from run to run (ids, tokens, times) is left out."""
+
 _DEPTH: Final = 12
 
 
