@@ -140,8 +140,8 @@ def follow_replies(patches: Patches, owner: type[Any], *names: str) -> None:
 def _following(did: str, wrapped: Any, response: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     try:
         value = wrapped(*args, **kwargs)
-    except BaseException:
-        _tell(response, lambda followed: followed.failed(error))
+    except BaseException as error:
+        _tell(response, partial(Following.failed, error=error))
         raise
     _tell(response, lambda followed: followed.after(did, response, value))
     return value
@@ -152,8 +152,8 @@ async def _following_async(
 ) -> Any:
     try:
         value = await wrapped(*args, **kwargs)
-    except BaseException:
-        _tell(response, lambda followed: followed.failed(error))
+    except BaseException as error:
+        _tell(response, partial(Following.failed, error=error))
         raise
     _tell(response, lambda followed: followed.after(did, response, value))
     return value

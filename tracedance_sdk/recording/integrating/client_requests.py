@@ -58,12 +58,16 @@ def _settled(value: Any, depth: int) -> Any:
         }
         return {**value, **changed} if changed else value
     if kind is list or kind is tuple:
-        items = [_settled(item, depth + 1) for item in value]
+        items = [item if _is_flat(item) else _settled(item, depth + 1) for item in value]
         is_same = all(known is item for known, item in zip(items, value, strict=True))
         return value if is_same else items
     if isinstance(value, Iterator) and not hasattr(value, "read"):
         return [_settled(item, depth + 1) for item in value]
     return value
+
+
+def _is_flat(value: Any) -> bool:
+    return type(value) is dict and _SCALARS.issuperset(map(type, value.values()))
 
 
 class History:
