@@ -296,7 +296,7 @@ def test_the_recorded_source_mostly_fails(
     assert ran.code == 0
     told = [" ".join(line.split()) for line in ran.out.splitlines()]
     assert told[0] == "recorded-source on 1 benchmark, scored by rules"
-    assert told[1] == "Passed of rate 95 % interval left out"
+    assert told[1] == "Rate of passed of rate 95 % interval left out"
     assert told[2].endswith(" 0 4 0% 0% to 49% 0")
     assert "these are the withheld turns themselves, which should mostly fail" in told
 
