@@ -6,9 +6,20 @@ from typing import Any
 
 import pytest
 
-from tests.frameworks.test_pydantic_ai_ways import call, recording, saying, text
+from tests.frameworks.test_pydantic_ai_ways import (  # noqa: F401  # fixtures among them
+    call,
+    installed,
+    own_loop,
+    recording,
+    saying,
+    text,
+)
 
-pytestmark = [pytest.mark.needs("pydantic_ai"), pytest.mark.filterwarnings("default")]
+pytestmark = [
+    pytest.mark.usefixtures("installed"),
+    pytest.mark.needs("pydantic_ai"),
+    pytest.mark.filterwarnings("default"),
+]
 
 
 def test_what_was_asked_for_is_kept_where_whoever_approved_changed_it() -> None:
