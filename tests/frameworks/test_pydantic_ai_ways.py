@@ -491,6 +491,15 @@ class TestRuns:
         assert clerk.name == bare[0]
         assert told(recorder.trace)[-1] == ("assistant", "done")
 
+        async def play_by_class() -> None:
+            async with Agent.iter(clerk, "go") as run:
+                async for _ in run:
+                    pass
+
+        with recording() as again:
+            asyncio.run(play_by_class())
+        assert [one.trace.agent.name for one in (recorder, again)] == ["clerk", "clerk"]
+
     def test_a_conversation_that_goes_on_is_not_repeated(self) -> None:
         from pydantic_ai import Agent
 

@@ -7,12 +7,15 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from types import FrameType
-from typing import Any
+from typing import Any, Final
 
 from tracedance_integrations.pydantic_ai import reading
 from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
 from tracedance_sdk.recording.integrating import overhear, start_agent
 from tracedance_sdk.recording.scopes import open_runs
+
+_BETWEEN: Final = ("wrapt", "tracedance_sdk.recording.integrating.")
+"""Modules whose code stands between a patched function and whoever calls it."""
 
 
 def iterate(wrapped: Any, agent: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -64,7 +67,7 @@ def _name(agent: Any, frame: FrameType | None) -> str | None:
     """Return an agent's name, or that of the variable which holds it where it is used."""
     if agent.name is not None:
         return str(agent.name)
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("wrapt"):
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(_BETWEEN):
         frame = frame.f_back
     if frame is None or frame.f_globals.get("__name__", "").startswith("pydantic_ai."):
         return None

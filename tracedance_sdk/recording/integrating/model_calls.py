@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tracedance_sdk.recording.calls import OpenCall
+from tracedance_sdk.recording.contexts import reset_quietly
 from tracedance_sdk.recording.failures import describe
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.integrating.conversations import Shown, pieces_of, talk_of
@@ -85,10 +86,7 @@ class ModelCall:
 
     def leave(self, token: Token[ModelCall | None]) -> None:
         """Undo `enter`."""
-        try:
-            _WITHIN.reset(token)
-        except ValueError:
-            # Left in another context than it was entered in, which then ends by itself.
+        if not reset_quietly(_WITHIN, token):
             _WITHIN.set(None)
 
     def succeed(self, read: Callable[[], ModelReply | None]) -> None:
