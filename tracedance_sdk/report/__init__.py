@@ -70,6 +70,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COMPARED_NUMBERS",
     "COMPARED_TITLES",
+    "MARKS",
     "Change",
     "ComparedLine",
     "Comparison",
@@ -80,7 +81,6 @@ __all__ = [
     "LeftOut",
     "LineName",
     "LineStatistics",
-    "MARKS",
     "PageBounds",
     "PassHatK",
     "PassRates",
