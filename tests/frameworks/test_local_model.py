@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -80,19 +81,20 @@ def test_pydantic_ai_with_a_real_model(address: str) -> None:
 
     async def ask() -> str:
         async with AsyncOpenAI(base_url=f"{address}/v1", api_key="none") as client:
-            agent = Agent(
+            agent: Any = Agent(
                 OpenAIChatModel("local", provider=OpenAIProvider(openai_client=client)),
                 system_prompt=SYSTEM,
                 model_settings={"max_tokens": 80, "temperature": 0},
             )
 
-            @agent.tool_plain
             def price(item: str) -> str:
                 """Return the price of an item."""
                 uses.append(item)
                 return "40 euros"
 
-            return (await agent.run(USER, usage_limits=UsageLimits(request_limit=5))).output
+            agent.tool_plain(price)
+            found = await agent.run(USER, usage_limits=UsageLimits(request_limit=5))
+            return str(found.output)
 
     td_pydantic_ai.install()
     try:
