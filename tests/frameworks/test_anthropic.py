@@ -33,6 +33,14 @@ class _Messages(Driver):
         td_anthropic.uninstall()
 
     def places(self) -> list[tuple[Any, str]]:
+        from anthropic import (
+            APIResponse,
+            AsyncAPIResponse,
+            AsyncMessageStreamManager,
+            AsyncStream,
+            MessageStreamManager,
+            Stream,
+        )
         from anthropic.resources import beta
         from anthropic.resources.messages import AsyncMessages, Messages
 
@@ -40,7 +48,13 @@ class _Messages(Driver):
             Messages, AsyncMessages, beta.messages.Messages, beta.messages.AsyncMessages,
         )  # fmt: skip
         names = ("create", "parse", "stream")
-        return [(owner, name) for owner in owners for name in names]
+        replies = (APIResponse, AsyncAPIResponse, Stream, AsyncStream)
+        return [
+            *((owner, name) for owner in owners for name in names),
+            *((owner, "close") for owner in replies),
+            (MessageStreamManager, "__enter__"),
+            (AsyncMessageStreamManager, "__aenter__"),
+        ]
 
     def run(self, scene: Scene, endpoint: Endpoint) -> str:
         return self._run(scene, endpoint, stream=False)

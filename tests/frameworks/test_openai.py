@@ -35,11 +35,16 @@ class _Chat(Driver):
         td_openai.uninstall()
 
     def places(self) -> list[tuple[Any, str]]:
+        from openai import APIResponse, AsyncAPIResponse, AsyncStream, Stream
         from openai.resources.chat.completions import AsyncCompletions, Completions
         from openai.resources.responses import AsyncResponses, Responses
 
         owners = (AsyncCompletions, Completions, AsyncResponses, Responses)
-        return [(owner, name) for owner in owners for name in ("create", "parse")]
+        replies = (APIResponse, AsyncAPIResponse, Stream, AsyncStream)
+        return [
+            *((owner, name) for owner in owners for name in ("create", "parse")),
+            *((owner, "close") for owner in replies),
+        ]
 
     def run(self, scene: Scene, endpoint: Endpoint) -> str:
         from openai import OpenAI
