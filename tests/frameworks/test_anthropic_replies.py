@@ -36,8 +36,8 @@ def _events() -> Iterator[bytes]:
         delta = {"type": "text_delta", "text": text}
         yield event("content_block_delta", index=0, delta=delta)
     yield event("content_block_stop", index=0)
-    delta = {"stop_reason": "end_turn", "stop_sequence": None}
-    yield event("message_delta", delta=delta, usage={"output_tokens": 2})
+    end = {"stop_reason": "end_turn", "stop_sequence": None}
+    yield event("message_delta", delta=end, usage={"output_tokens": 2})
     yield event("message_stop")
 
 
@@ -51,7 +51,7 @@ class _Server:
     def client(self) -> Any:
         from anthropic import Anthropic
 
-        http = self._http()
+        http: Any = self._http()
         server = self
 
         class Body(http.SyncByteStream):  # type: ignore[misc]
@@ -74,7 +74,7 @@ class _Server:
     def async_client(self) -> Any:
         from anthropic import AsyncAnthropic
 
-        http = self._http()
+        http: Any = self._http()
 
         class Body(http.AsyncByteStream):  # type: ignore[misc]
             def __init__(self, parts: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -95,6 +96,20 @@ def test_iterators_inside_messages_become_lists_in_a_copy() -> None:
     found = settled({"messages": (message,)}, ("messages",))
     assert found == {"messages": [{"role": "user", "content": ["Hi"]}]}
     assert message["content"] is not found["messages"][0]["content"]
+
+
+def test_an_iterator_that_breaks_off_does_so_for_the_client() -> None:
+    broken = ValueError("no more")
+
+    def said() -> Iterator[str]:
+        yield "Hi"
+        raise broken
+
+    found = settled({"messages": said()}, ("messages",))["messages"]
+    assert next(found) == "Hi"
+    with pytest.raises(ValueError, match="no more") as caught:
+        next(found)
+    assert caught.value is broken
 
 
 def test_what_is_not_given_is_no_json() -> None:

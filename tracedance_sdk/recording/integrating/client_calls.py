@@ -59,6 +59,10 @@ class ClientApi:
 
     def settled(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return arguments that can be read more than once; the same where nothing is recorded."""
+        found = GUARD.attempt("request", PROCESS_FAULTS, self._settle, given)
+        return given if found is None else found
+
+    def _settle(self, given: dict[str, Any]) -> dict[str, Any]:
         return settled(given, self._listed) if is_recorded() else given
 
     def send(

@@ -62,8 +62,24 @@ def _settled(value: Any, depth: int) -> Any:
         is_same = all(known is item for known, item in zip(items, value, strict=True))
         return value if is_same else items
     if isinstance(value, Iterator) and not hasattr(value, "read"):
-        return [_settled(item, depth + 1) for item in value]
+        return _drained(value, depth)
     return value
+
+
+def _drained(items: Iterator[Any], depth: int) -> Any:
+    """Return a list; an iterator that breaks off comes back as one that does so again."""
+    found: list[Any] = []
+    try:
+        for item in items:
+            found.append(_settled(item, depth + 1))
+    except BaseException as error:  # noqa: BLE001  # raised where the client reads the iterator
+        return _broken_off(found, error)
+    return found
+
+
+def _broken_off(found: list[Any], error: BaseException) -> Iterator[Any]:
+    yield from found
+    raise error
 
 
 def _is_flat(value: Any) -> bool:
