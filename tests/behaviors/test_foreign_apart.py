@@ -208,7 +208,8 @@ def test_no_benchmark_is_built_of_a_behaviour_that_was_given_up(
     command = ["benchmark", "build", "--store", str(folder), "--behavior", file, "--kmin", "1"]
     assert tracedance([*command, "--out", str(out)]) == 1
     told = capsys.readouterr().err
-    assert "rejected, unsafe_anchor: the anchor of X01 is refused: X01: the query " in told
+    # What a query of that size runs out of first, time or memory, is the machine's.
+    assert "rejected, unsafe_anchor: the anchor of X01 is refused: X01: " in told
     assert not out.exists()
 
 

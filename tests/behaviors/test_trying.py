@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.behaviors.test_foreign_anchors import NOTHING, behavior
+from tests.behaviors.test_foreign_anchors import behavior
 from tests.store.stored import agent, call, human, run
 from tracedance_sdk.behaviors import packaged_behaviors
 from tracedance_sdk.behaviors.trying import try_behavior
@@ -60,22 +60,12 @@ def test_a_good_anchor_has_no_problems(store: TraceStore) -> None:
             "def anchor(run, place, parameters):\n    return {'turn': 0}",
             "the source turn 0 is no turn of the agent's",
         ),
-        (
-            "SELECT trace_id, turn FROM turns WHERE role = 'assistant'",
-            NOTHING
-            + "return {'turn': place['turn']} if int(repr(iter([]))[-8:-7], 16) % 2 else None",
-            "it does not find the same twice",
-        ),
     ],
-    ids=["nothing", "everything", "by name", "by what comes later", "no agent", "by chance"],
+    ids=["nothing", "everything", "by name", "by what comes later", "no agent"],
 )
 def test_bad_anchors_are_told(store: TraceStore, sql: str, code: str | None, problem: str) -> None:
-    problems: tuple[str, ...] = ()
-    for _ in range(8):  # what is by chance shows itself soon
-        problems = try_behavior(store, behavior(sql, code)).problems
-        if any(problem in told for told in problems):
-            return
-    pytest.fail(f"told only {problems}")
+    problems = try_behavior(store, behavior(sql, code)).problems
+    assert any(problem in told for told in problems), problems
 
 
 AGENT_ENDS = "SELECT trace_id, turn FROM turns WHERE role = 'assistant' AND text = 'Done.'"

@@ -16,6 +16,12 @@ SHOWN = "\\x1b[31mred\\x1b[0m \\u202ertl\\x00\\x07\\x9b faked line"
 HARMFUL = "\x1b\u202e\x00\x07\x9b"
 
 
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal so wide that no line of ours is broken."""
+    monkeypatch.setenv("COLUMNS", "400")
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     made = TraceStore.create(tmp_path / "runs")
