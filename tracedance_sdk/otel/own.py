@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
@@ -226,7 +226,12 @@ def _in_order(
 ) -> list[dict[str, Any]]:
     """Merge executed calls with the requests that no executed call answers."""
     answered: dict[str, int] = defaultdict(int)
-    asked = {request.get("id"): request.get("arguments", UNKNOWN) for request in requests}
+    times = Counter(request.get("id") for request in requests)
+    asked = {
+        request.get("id"): request.get("arguments", UNKNOWN)
+        for request in requests
+        if times[request.get("id")] == 1
+    }
     for call in executed:
         if call.get("bound_by") != "synthetic" and call.get("requested_by") != "tool":
             answered[call["id"]] += 1
