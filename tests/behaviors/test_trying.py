@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.behaviors.test_foreign_anchors import behavior
 from tests.store.stored import agent, call, human, run
-from tracedance_sdk.behaviors import packaged_behaviors
+from tracedance_sdk.behaviors import StoreScan, packaged_behaviors, scan_store, trying
 from tracedance_sdk.behaviors.trying import try_behavior
 from tracedance_sdk.store import TraceStore
 
@@ -97,3 +98,19 @@ def test_trying_leaves_the_store_as_it_was(store: TraceStore, tmp_path: Path) ->
     before = sorted(path.name for path in store.path.rglob("*"))
     try_behavior(store, packaged_behaviors()["F01"])
     assert sorted(path.name for path in store.path.rglob("*")) == before
+
+
+def test_an_anchor_that_finds_other_places_the_second_time_is_told(
+    store: TraceStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No anchor can ask for chance; whatever makes it differ all the same is told."""
+    looks: list[str | None] = []
+
+    def looking_elsewhere(*args: Any, **options: Any) -> StoreScan:
+        looks.append(None if not looks else "trace_id <> 'bad'")
+        return scan_store(*args, where=looks[-1], **options)
+
+    monkeypatch.setattr(trying, "scan_store", looking_elsewhere)
+    sql = "SELECT trace_id, turn FROM turns WHERE trace_id = 'bad' AND role = 'assistant'"
+    assert "it does not find the same twice" in try_behavior(store, behavior(sql)).problems
+    assert looks[:2] == [None, "trace_id <> 'bad'"]
