@@ -29,6 +29,7 @@ from tracedance_sdk.otel import (
     call_attributes,
     json_text,
     message_json,
+    messages_text,
     result_attributes,
     run_attributes,
     run_end_attributes,
@@ -60,7 +61,8 @@ def end(begun: EventRecord, *, parent: str | None = None, **facts: Any) -> SpanR
 
 
 def chat(turn: Turn, *, parent: str = ROOT, before: tuple[Turn, ...] = ()) -> SpanRecord:
-    attributes = turn_attributes(turn, before=before)
+    waiting = messages_text(before, placed=False) if before else None
+    attributes = turn_attributes(turn, before=waiting)
     span = f"c{turn.index:015x}"
     return SpanRecord("chat", OTEL, span, parent, CLIENT, ns(1), ns(2), attributes)
 

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from tracedance_sdk.otel.evaluations import evaluation_event
     from tracedance_sdk.otel.foreign import ForeignLog, ForeignSpan
     from tracedance_sdk.otel.live import attribute_copy, foreign_log, foreign_span, is_agent_span
-    from tracedance_sdk.otel.messages import json_text, message_json, tool_definitions
+    from tracedance_sdk.otel.messages import (
+        json_text,
+        message_json,
+        messages_text,
+        tool_definitions,
+    )
     from tracedance_sdk.otel.names import (
         CALL_START,
         CHAT,
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
         EXECUTE_TOOL,
         FINAL_STATE,
         INITIAL_STATE,
+        INPUT_MESSAGES,
         INVOKE_AGENT,
         JSON_ATTRIBUTES,
         OUTCOME,
@@ -43,6 +49,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.otel.sdk import readable_span
     from tracedance_sdk.otel.spans import (
         call_attributes,
+        joined_messages,
         result_attributes,
         run_attributes,
         run_end_attributes,
@@ -58,6 +65,7 @@ __all__ = [
     "EXECUTE_TOOL",
     "FINAL_STATE",
     "INITIAL_STATE",
+    "INPUT_MESSAGES",
     "INVOKE_AGENT",
     "JSON_ATTRIBUTES",
     "OUTCOME",
@@ -82,8 +90,10 @@ __all__ = [
     "foreign_span",
     "is_agent_span",
     "is_binary",
+    "joined_messages",
     "json_text",
     "message_json",
+    "messages_text",
     "otlp_lines",
     "readable_span",
     "recover",
@@ -106,7 +116,7 @@ __getattr__, __dir__ = lazy_face(
         "evaluations": ("evaluation_event",),
         "foreign": ("ForeignLog", "ForeignSpan"),
         "live": ("attribute_copy", "foreign_log", "foreign_span", "is_agent_span"),
-        "messages": ("json_text", "message_json", "tool_definitions"),
+        "messages": ("json_text", "message_json", "messages_text", "tool_definitions"),
         "names": (
             "CALL_START",
             "CHAT",
@@ -115,6 +125,7 @@ __getattr__, __dir__ = lazy_face(
             "EXECUTE_TOOL",
             "FINAL_STATE",
             "INITIAL_STATE",
+            "INPUT_MESSAGES",
             "INVOKE_AGENT",
             "JSON_ATTRIBUTES",
             "OUTCOME",
@@ -133,6 +144,7 @@ __getattr__, __dir__ = lazy_face(
         "sdk": ("readable_span",),
         "spans": (
             "call_attributes",
+            "joined_messages",
             "result_attributes",
             "run_attributes",
             "run_end_attributes",

@@ -9,7 +9,7 @@ from typing import Any, Final
 from tracedance_sdk.journal import CLIENT, INTERNAL, Attributes, SpanRecord
 from tracedance_sdk.otel import names
 from tracedance_sdk.otel.calls import own_call, span_duration_ms
-from tracedance_sdk.otel.messages import json_text, tool_definitions
+from tracedance_sdk.otel.messages import json_text, messages_text, tool_definitions
 from tracedance_sdk.otel.own import run_head
 from tracedance_sdk.otel.spans import (
     call_attributes,
@@ -72,7 +72,7 @@ class _Writer:
                 kind=CLIENT,
                 start_ns=start,
                 end_ns=max(start, end),
-                attributes=turn_attributes(turn, before=waiting, placed=True),
+                attributes=turn_attributes(turn, before=_told(waiting), placed=True),
             )
         )
 
@@ -217,9 +217,12 @@ def _run_attributes(trace: Trace, waiting: list[Turn]) -> Attributes:
     ) | run_end_attributes(
         final_state=_json(trace.final_state),
         outcome=None if trace.outcome is None else json_text(plain(trace.outcome)),
-        waiting=waiting,
-        placed=True,
+        waiting=_told(waiting),
     )
+
+
+def _told(turns: list[Turn]) -> str | None:
+    return messages_text(turns, placed=True) if turns else None
 
 
 def _note_difference(attributes: Attributes, read: Json, written: Json) -> None:

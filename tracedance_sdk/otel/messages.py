@@ -78,6 +78,16 @@ def message_json(turn: Turn, *, placed: bool) -> dict[str, Json]:
     return message
 
 
+def messages_text(turns: Iterable[Turn], *, placed: bool) -> str:
+    """Return turns as the JSON of a list of messages.
+
+    Args:
+        turns: Any turns.
+        placed: See `message_json`.
+    """
+    return json_text([message_json(turn, placed=placed) for turn in turns])
+
+
 def own_message(message: Json) -> Message | None:
     """Read a message that `message_json` wrote; None for any other."""
     ours = message.get(OURS) if isinstance(message, dict) else None

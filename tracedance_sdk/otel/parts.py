@@ -11,7 +11,7 @@ from typing import Any, Final
 import orjson
 
 from tracedance_sdk.otel.names import OURS
-from tracedance_sdk.trace import Json, Part, blob_digest, plain
+from tracedance_sdk.trace import Json, Media, Part, blob_digest, plain
 
 _OWN_TYPE: Final = "tracedance.part"
 _WORDS: Final = {"text": "text", "reasoning": "reasoning"}
@@ -20,6 +20,8 @@ _PLACES: Final = {"blob": ("data", "content"), "uri": ("uri", "uri")}
 
 def part_json(part: Part) -> dict[str, Json]:
     """Return a part of a turn's content as a part of a message."""
+    if not isinstance(part, Media) and not part.__pydantic_extra__:
+        return {"type": part.type, "content": part.text}
     document = plain(part)
     written = _words(document) if document["type"] in _WORDS else _media(document)
     if written is None or is_call(written) or is_response(written):

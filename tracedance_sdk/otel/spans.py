@@ -94,37 +94,41 @@ def run_end_attributes(
     *,
     final_state: str | None = None,
     outcome: str | None = None,
-    waiting: Sequence[Turn] = (),
-    placed: bool = False,
+    waiting: str | None = None,
 ) -> Attributes:
     """Return what is known of a run when it has ended, to be added to its span.
 
     Args:
         final_state: JSON of the environment after.
         outcome: JSON object of the outcome.
-        waiting: Turns since the last chat span that have no span of their own.
-        placed: See `message_json`.
+        waiting: JSON of the messages since the last chat span that have no span of their own.
     """
     attributes: Attributes = {}
-    _add(attributes, {names.FINAL_STATE: final_state, names.OUTCOME: outcome})
-    if waiting:
-        attributes[names.INPUT_MESSAGES] = _messages(waiting, placed=placed)
+    _add(
+        attributes,
+        {
+            names.FINAL_STATE: final_state,
+            names.OUTCOME: outcome,
+            names.INPUT_MESSAGES: waiting,
+        },
+    )
     return attributes
 
 
-def turn_attributes(turn: Turn, *, before: Sequence[Turn] = (), placed: bool = False) -> Attributes:
+def turn_attributes(turn: Turn, *, before: str | None = None, placed: bool = False) -> Attributes:
     """Return a turn: of an assistant for its chat span, of others for their event.
 
     Nothing of the turn is lost; its executed calls have spans of their own.
 
     Args:
         turn: Any turn. Calls in it without a result are requests.
-        before: Turns since the last chat span that have no span of their own (users' and
-            system turns); only for an assistant's turn.
+        before: JSON of the messages since the last chat span that have no span of their own
+            (users' and system turns); only for an assistant's turn.
         placed: See `message_json`.
     """
     if turn.role != "assistant" or turn.synthetic:
-        messages = _messages([*before, turn], placed=placed)
+        told = _messages([turn], placed=placed)
+        messages = told if before is None else f"{before[:-1]},{told[1:]}"
         return {names.TURN_INDEX: turn.index, names.INPUT_MESSAGES: messages}
     attributes: Attributes = {names.OPERATION: names.CHAT, names.TURN_INDEX: turn.index}
     if turn.model is not None:
@@ -139,10 +143,17 @@ def turn_attributes(turn: Turn, *, before: Sequence[Turn] = (), placed: bool = F
         count = None if turn.usage is None else getattr(turn.usage, field)
         if count is not None:
             attributes[name] = count
-    if before:
-        attributes[names.INPUT_MESSAGES] = _messages(before, placed=placed)
+    if before is not None:
+        attributes[names.INPUT_MESSAGES] = before
     attributes[names.OUTPUT_MESSAGES] = _messages([turn], placed=placed)
     return attributes
+
+
+def joined_messages(texts: Sequence[str]) -> str | None:
+    """Return lists of messages, each as JSON, as the JSON of one list; None when there is none."""
+    if len(texts) < 2:
+        return texts[0] if texts else None
+    return f"[{','.join(text[1:-1] for text in texts)}]"
 
 
 def call_attributes(
@@ -258,9 +269,9 @@ def read_usage(attributes: Attributes) -> dict[str, int]:
 
 def _messages(turns: Sequence[Turn], *, placed: bool) -> str:
     # Turns are models, which a program that reports none need not load.
-    from tracedance_sdk.otel.messages import message_json
+    from tracedance_sdk.otel.messages import messages_text
 
-    return _text([message_json(turn, placed=placed) for turn in turns])
+    return messages_text(turns, placed=placed)
 
 
 def _text(value: Json) -> str:

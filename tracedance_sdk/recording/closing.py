@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from time import time_ns
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tracedance_sdk.journal import INTERNAL, SpanRecord
 from tracedance_sdk.otel import run_attributes, run_end_attributes
@@ -12,9 +12,6 @@ from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.opening import tools_text
 from tracedance_sdk.recording.runs import Run
 from tracedance_sdk.recording.values import freeze
-
-if TYPE_CHECKING:
-    from tracedance_sdk.trace import Turn
 
 
 class CloseSummary(NamedTuple):
@@ -43,7 +40,7 @@ class CloseSummary(NamedTuple):
 
 
 def root_span(
-    run: Run, *, state: bytes | None, outcome: Mapping[str, Any], waiting: list[Turn]
+    run: Run, *, state: bytes | None, outcome: Mapping[str, Any], waiting: str | None
 ) -> SpanRecord:
     """Return the run's own span as it would be if the run ended now.
 
@@ -51,7 +48,7 @@ def root_span(
         run: The run.
         state: The environment now, frozen; None when it was not seen.
         outcome: Document of what is known of the run as a whole; empty when nothing is.
-        waiting: Turns that no chat span has brought along.
+        waiting: JSON of the messages that no chat span has brought along.
     """
     identity = run.identity
     error = outcome.get("error")

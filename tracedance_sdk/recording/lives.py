@@ -273,7 +273,7 @@ class Life:
         return self._early_faults if self.run is None else self.run.faults
 
     def _root(self, state: bytes | None) -> SpanRecord:
-        waiting = [] if self.turns is None else self.turns.waiting
+        waiting = None if self.turns is None else self.turns.messages_waiting()
         return root_span(self.opened, state=state, outcome=self.outcome, waiting=waiting)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from time import time_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
 from tracedance_sdk.journal import CLIENT, Attributes, EventRecord, SpanRecord
-from tracedance_sdk.otel import CHAT, TURN, turn_attributes
+from tracedance_sdk.otel import CHAT, INPUT_MESSAGES, TURN, joined_messages, turn_attributes
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.identifiers import new_span_id
 
@@ -19,18 +19,29 @@ if TYPE_CHECKING:
     from tracedance_sdk.trace import Role, Turn
 
 
+class Waiting(NamedTuple):
+    """A turn that the next chat span brings along, and its message in a list, as JSON."""
+
+    turn: Turn
+    message: str
+
+
 class TurnLog:
     """Records turns.
 
     Attributes:
-        waiting: Turns since the last chat span; the next one brings them along.
+        waiting: Turns since the last chat span.
         told: Called with each turn that was recorded; None while nobody wants to know.
     """
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self.waiting: list[Turn] = []
+        self.waiting: list[Waiting] = []
         self.told: Callable[[Turn], object] | None = None
+
+    def messages_waiting(self) -> str | None:
+        """Return the JSON of the messages since the last chat span; None when there is none."""
+        return joined_messages([waiting.message for waiting in self.waiting])
 
     def record(self, role: Role, content: object, calls: Iterable[object], **facts: Any) -> None:
         """Record a turn that has happened.
@@ -65,14 +76,18 @@ class TurnLog:
     def _write(self, turn: Turn) -> None:
         run = self._run
         if turn.role != "assistant":
-            attributes = run.stubbed(turn_attributes(turn))
-            self.waiting.append(turn)
-            span_id = run.identity.span_id
-            run.write(EventRecord(TURN, run.otel_trace_id, span_id, time_ns(), attributes))
+            attributes = turn_attributes(turn)
+            self.waiting.append(Waiting(turn, str(attributes[INPUT_MESSAGES])))
+            self._write_event(run.stubbed(attributes))
             return
-        before, self.waiting = self.waiting, []
-        attributes = run.stubbed(turn_attributes(turn, before=before))
-        self._write_chat(turn, attributes)
+        before = self.messages_waiting()
+        self.waiting = []
+        self._write_chat(turn, run.stubbed(turn_attributes(turn, before=before)))
+
+    def _write_event(self, attributes: Attributes) -> None:
+        run = self._run
+        span_id = run.identity.span_id
+        run.write(EventRecord(TURN, run.otel_trace_id, span_id, time_ns(), attributes))
 
     def _write_chat(self, turn: Turn, attributes: Attributes) -> None:
         run = self._run

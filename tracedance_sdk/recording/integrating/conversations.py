@@ -52,8 +52,8 @@ class Talk:
         self._is_telling = False
         self._told = 0
         self._requests: dict[str, tuple[str, Json]] = {}
-        for turn in turns.waiting:
-            self._overhear(turn)
+        for waiting in turns.waiting:
+            self._overhear(waiting.turn)
         turns.told = self._overhear
 
     def hear(self, request: ModelRequest) -> Shown:
