@@ -17,12 +17,15 @@ class Step(NamedTuple):
         calls: Tools it asks for, with their arguments.
         status: Of HTTP, instead of an answer; 0 for an answer.
         delay_s: Before anything is sent.
+        breaks_off: The connection is closed in the midst: of a streamed reply, when half of its
+            words have been sent.
     """
 
     text: str | None = None
     calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     status: int = 0
     delay_s: float = 0
+    breaks_off: bool = False
 
 
 class Scene(NamedTuple):

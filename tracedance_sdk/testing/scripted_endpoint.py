@@ -107,18 +107,24 @@ def scripted_models(*scenes: Scene) -> Iterator[Endpoint]:
             said = said_in(scene, turn)
             for api_key in ("resp", "msg"):
                 replies[f"{api_key}_{said.key}"] = (scene, turn + 1)
-            if body.get("stream"):
-                kind = "text/event-stream"
-                self._send(b"".join(EVENTS[api](said, REPLIES[api](said), body)), kind=kind)
-            else:
-                self._send(json.dumps(REPLIES[api](said)).encode())
+            data, kind = _written(api, said, body)
+            self._send(data, kind=kind, until=_half_of(data, step) if step.breaks_off else None)
 
-        def _send(self, data: bytes, *, status: int = 200, kind: str = "application/json") -> None:
+        def _send(
+            self,
+            data: bytes,
+            *,
+            status: int = 200,
+            kind: str = "application/json",
+            until: int | None = None,
+        ) -> None:
             self.send_response(status)
             self.send_header("content-type", kind)
             self.send_header("content-length", str(len(data)))
             self.end_headers()
-            self.wfile.write(data)
+            self.wfile.write(data[:until])
+            if until is not None:
+                self.close_connection = True
 
         def log_message(self, *_: Any) -> None:
             """Say nothing."""
@@ -143,6 +149,20 @@ def scripted_models(*scenes: Scene) -> Iterator[Endpoint]:
 def _wait(step: Step) -> None:
     if step.delay_s:
         time.sleep(step.delay_s)
+
+
+def _written(api: str, said: Said, body: dict[str, Any]) -> tuple[bytes, str]:
+    """Return a reply, and its media type."""
+    if body.get("stream"):
+        return b"".join(EVENTS[api](said, REPLIES[api](said), body)), "text/event-stream"
+    return json.dumps(REPLIES[api](said)).encode(), "application/json"
+
+
+def _half_of(data: bytes, step: Step) -> int:
+    """Return where a reply breaks off: after the event with the first half of its words."""
+    words = step.text or ""
+    begun = data.find(json.dumps(words[: len(words) // 2])[1:-1].encode())
+    return data.find(b"\n\n", begun) + 2 if begun >= 0 else len(data) // 2
 
 
 def _api_of(path: str) -> str:

@@ -23,6 +23,7 @@ from tracedance_sdk.recording.driving import (
     iterate_in,
 )
 from tracedance_sdk.recording.integrating import (
+    ModelCall,
     ModelReply,
     Patches,
     Pieces,
@@ -32,6 +33,8 @@ from tracedance_sdk.recording.integrating import (
 )
 
 _PLAIN: Final = frozenset((str, int, float, bool, list, tuple, dict))
+_TOLD: Final = "on_llm_new_token"
+"""Method of the manager of a model's run; what it is told, callbacks are told."""
 
 
 def model_hooks(patches: Patches) -> None:
@@ -54,13 +57,16 @@ def _generate(wrapped: Any, model: Any, args: Any, kwargs: dict[str, Any]) -> An
     call = start_model_call(partial(_request, model, args, kwargs))
     if call is None:
         return wrapped(*args, **kwargs)
+    passing = _passing(call, args, kwargs)
     token = call.enter()
     try:
         result = wrapped(*args, **kwargs)
     except BaseException as error:
         call.leave(token)
-        call.fail(error)
+        call.fail(error, passing.reply)
         raise
+    finally:
+        passing.let_be()
     call.leave(token)
     call.succeed(lambda: _reply(result.generations[0].message))
     return result
@@ -70,13 +76,16 @@ async def _generate_async(wrapped: Any, model: Any, args: Any, kwargs: dict[str,
     call = start_model_call(partial(_request, model, args, kwargs))
     if call is None:
         return await wrapped(*args, **kwargs)
+    passing = _passing(call, args, kwargs)
     token = call.enter()
     try:
         result = await wrapped(*args, **kwargs)
     except BaseException as error:
         call.leave(token)
-        call.fail(error)
+        call.fail(error, passing.reply)
         raise
+    finally:
+        passing.let_be()
     call.leave(token)
     call.succeed(lambda: _reply(result.generations[0].message))
     return result
@@ -93,18 +102,27 @@ def _stream_async(wrapped: Any, model: Any, args: Any, kwargs: dict[str, Any]) -
 
 
 def _events(wrapped: Any, model: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    begin = partial(_begin, partial(_request, model, args, kwargs), _Events(kwargs.get("stream")))
-    return iterate_in(begin, wrapped(*args, **kwargs))
+    return iterate_in(partial(_begin_events, model, args, kwargs), wrapped(*args, **kwargs))
 
 
 def _events_async(wrapped: Any, model: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    begin = partial(_begin, partial(_request, model, args, kwargs), _Events(kwargs.get("stream")))
-    return iterate_async_in(begin, wrapped(*args, **kwargs))
+    return iterate_async_in(partial(_begin_events, model, args, kwargs), wrapped(*args, **kwargs))
 
 
 def _begin(request: Callable[[], ModelRequest], pieces: Pieces) -> Operation:
     call = start_model_call(request)
     return UNRECORDED if call is None else Reading(call, pieces)
+
+
+def _begin_events(model: Any, args: Any, kwargs: dict[str, Any]) -> Operation:
+    call = start_model_call(partial(_request, model, args, kwargs))
+    manager, stream = kwargs.get("run_manager"), kwargs.get("stream")
+    if call is not None:
+        return Reading(call, attempt("stream", _Passing, manager, stream) or _Passing(None))
+    around = getattr(manager, _TOLD, None)
+    if isinstance(around, _Passing):
+        around.stream = stream
+    return UNRECORDED
 
 
 class _Chunks:
@@ -125,19 +143,54 @@ class _Chunks:
         return _reply(first + rest if rest else first)
 
 
-class _Events:
-    """A streamed message that the library itself puts together out of events."""
+class _Passing:
+    """A message on its way while somebody reads along, as in a graph whose tokens are streamed.
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
+    The library tells its own manager of the run of each chunk, by the method that this stands in
+    for. Where it makes events of them, it puts the message together itself.
+    """
+
+    def __init__(self, manager: Any, stream: Any = None) -> None:
+        self.stream = stream
+        self._chunks = _Chunks()
+        self._manager = manager
+        self._pass_on: Any = getattr(manager, _TOLD, None)
+        if self._pass_on is not None:
+            setattr(manager, _TOLD, self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Take a chunk, and pass it on."""
+        attempt("piece", self._take, kwargs.get("chunk"))
+        return self._pass_on(*args, **kwargs)
+
+    def _take(self, chunk: Any) -> None:
+        if chunk is not None:
+            self._chunks.add(chunk.message)
 
     def add(self, event: Any) -> None:
-        """Leave it to the library."""
+        """Leave the events to the library."""
 
     def reply(self) -> ModelReply | None:
-        """Return the reply, once it is whole."""
-        message = getattr(self._stream, "output_message", None)
-        return None if message is None else _reply(message)
+        """Return the reply as far as it has come."""
+        whole = getattr(self.stream, "output_message", None)
+        if whole is not None:
+            return _reply(whole)
+        found = self._chunks.reply()
+        if found is None and getattr(self.stream, "has_events", False):
+            return _reply(self.stream._assemble_message())
+        return found
+
+    def let_be(self) -> None:
+        """Give the manager its own method back."""
+        if self._pass_on is not None and vars(self._manager).get(_TOLD) is self:
+            delattr(self._manager, _TOLD)
+
+
+def _passing(call: ModelCall, args: Any, kwargs: dict[str, Any]) -> _Passing:
+    manager = args[2] if len(args) > 2 else kwargs.get("run_manager")
+    passing = attempt("stream", _Passing, manager) or _Passing(None)
+    call.seen_so_far = passing.reply
+    return passing
 
 
 def _request(model: Any, args: Any, kwargs: dict[str, Any]) -> ModelRequest:
