@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from tracedance_sdk.formats import request_from_anthropic, said_in_anthropic
 from tracedance_sdk.recording.integrating import (
+    IN_PIECES,
     ClientApi,
     Integration,
     ModelReply,
@@ -80,7 +81,7 @@ class _Events:
             self._message = as_json(event.message)
         elif kind == "message_delta" and self._message is not None:
             self._message |= as_json(event.delta)
-            counted = {k: v for k, v in as_json(event.usage).items() if v is not None}
+            counted = {k: v for k, v in (as_json(event.usage) or {}).items() if v is not None}
             self._message["usage"] = {**(self._message.get("usage") or {}), **counted}
 
     def _extend(self, place: int, delta: Any) -> None:
@@ -152,7 +153,7 @@ def _hooks(patches: Patches) -> None:
     for owner in (anthropic.Stream, anthropic.AsyncStream):
         follow_replies(patches, owner, "close")
     for response in (anthropic.APIResponse, anthropic.AsyncAPIResponse):
-        follow_replies(patches, response, "parse", "read", "close")
+        follow_replies(patches, response, "parse", "read", "close", *IN_PIECES)
     with contextlib.suppress(ImportError):
         # Clients of today read raw responses into the classes above.
         from anthropic._legacy_response import LegacyAPIResponse

@@ -21,6 +21,7 @@ from tracedance_sdk.formats import (
     said_in_responses,
 )
 from tracedance_sdk.recording.integrating import (
+    IN_PIECES,
     ClientApi,
     Integration,
     ModelReply,
@@ -94,6 +95,8 @@ class _ChatChoice:
 
     def _add_further(self, further: Mapping[str, Any]) -> None:
         for key, value in further.items():
+            if key in _KNOWN:
+                continue
             if isinstance(value, str):
                 self._texts.setdefault(key, []).append(value)
             elif value is not None:
@@ -116,6 +119,10 @@ class _ChatChoice:
         return {"index": index, "message": message, "finish_reason": self._finish_reason}
 
 
+_KNOWN: Final = frozenset({"role", "content", "refusal", "tool_calls", "function_call"})
+"""Fields of a delta that are no further ones, where it is not the client's model of it."""
+
+
 class _ResponsePieces:
     """The events of a streamed response."""
 
@@ -131,7 +138,7 @@ class _ResponsePieces:
             self._texts.setdefault(event.output_index, []).append(event.delta)
         elif kind == "response.output_item.done":
             self._items[event.output_index] = event.item
-        elif hasattr(event, "response"):
+        elif getattr(event, "response", None) is not None:
             self._last = event.response
 
     def reply(self) -> ModelReply | None:
@@ -186,7 +193,7 @@ def _hooks(patches: Patches) -> None:
     for owner in (Stream, AsyncStream):
         follow_replies(patches, owner, "close")
     for response in (APIResponse, AsyncAPIResponse):
-        follow_replies(patches, response, "parse", "read", "close")
+        follow_replies(patches, response, "parse", "read", "close", *IN_PIECES)
     with contextlib.suppress(ImportError):
         from openai._legacy_response import LegacyAPIResponse
 

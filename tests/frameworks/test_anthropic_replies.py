@@ -138,7 +138,7 @@ def test_a_lazy_response_is_fetched_by_the_program_alone() -> None:
             before = server.fetched
             return before, json.loads(b"".join(response.iter_bytes()))
 
-    assert _recorded(play) == ((0, MESSAGE), [("", {"not_seen": True})])
+    assert _recorded(play) == ((0, MESSAGE), [("Hello", {})])
 
 
 def test_a_lazy_response_is_recorded_when_the_program_has_read_it() -> None:

@@ -145,8 +145,19 @@ def test_a_lazy_response_is_fetched_by_the_program_alone() -> None:
     assert value == (0, _completion("Hello"))
     assert [(turn.role, turn.text, _marks(turn)) for turn in turns] == [
         ("user", "Hi", {}),
-        ("assistant", "", {"not_seen": True}),
+        ("assistant", "Hello", {}),
     ]
+
+
+def test_a_lazy_response_nobody_reads_is_not_seen() -> None:
+    body = _Body([_completion("Hello")])
+
+    def play() -> int:
+        with _client(body).chat.completions.with_streaming_response.create(**ASKED) as response:
+            return int(response.status_code)
+
+    value, turns = _recorded(play)
+    assert (value, body.fetched, _marks(turns[-1])) == (200, 0, {"not_seen": True})
 
 
 @pytest.mark.parametrize("read", ["parse", "read", "json", "text"])

@@ -15,7 +15,7 @@ from tracedance_sdk._lazy import lazy_face
 if TYPE_CHECKING:
     from tracedance_sdk.recording.integrating.agent_runs import AgentOperation, start_agent
     from tracedance_sdk.recording.integrating.client_calls import ClientApi
-    from tracedance_sdk.recording.integrating.client_replies import follow_replies
+    from tracedance_sdk.recording.integrating.client_replies import IN_PIECES, follow_replies
     from tracedance_sdk.recording.integrating.client_requests import as_json
     from tracedance_sdk.recording.integrating.faults import attempt
     from tracedance_sdk.recording.integrating.handovers import Relay
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.recording.integrating.tool_uses import ToolOutcome, ToolUse
 
 __all__ = [
+    "IN_PIECES",
     "AgentOperation",
     "ClientApi",
     "Integration",
@@ -68,7 +69,7 @@ __getattr__, __dir__ = lazy_face(
     {
         "agent_runs": ("AgentOperation", "start_agent"),
         "client_calls": ("ClientApi",),
-        "client_replies": ("follow_replies",),
+        "client_replies": ("IN_PIECES", "follow_replies"),
         "client_requests": ("as_json",),
         "faults": ("attempt",),
         "handovers": ("Relay",),

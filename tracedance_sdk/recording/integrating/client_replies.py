@@ -1,24 +1,35 @@
 """What a model's client gives back: a parsed reply, a stream, or a response nobody has read yet.
 
 A stream is seen while it is read, and ends early when it is closed. A response that its body has
-not been read of is left alone: the reply is known once the program has read it as a whole, and
-otherwise the turn says ``not_seen``.
+not been read of is left alone: the reply is known once the program has read it, as a whole or in
+pieces, and otherwise the turn says ``not_seen``.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from typing import Any, Final
 
 from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
+from tracedance_sdk.recording.integrating.client_bodies import (
+    NOT_SEEN,
+    Body,
+    read_body,
+    said_or_failed,
+)
 from tracedance_sdk.recording.integrating.model_calls import ModelCall, ModelReply
 from tracedance_sdk.recording.integrating.patches import Patches
-from tracedance_sdk.recording.integrating.streams import Pieces, watched, watched_async
+from tracedance_sdk.recording.integrating.streams import (
+    Pieces,
+    leave_early,
+    watched,
+    watched_async,
+)
 
 _MARK: Final = "_tracedance_following"
-_NOT_SEEN: Final = ModelReply(None, further={"not_seen": True})
+IN_PIECES: Final = {"iter_bytes": "", "iter_text": "", "iter_lines": "\n"}
+"""Methods that give a body in pieces → what they take from the end of each."""
 
 
 class Following:
@@ -40,17 +51,18 @@ class Following:
         self._read = read
         self._pieces = pieces
         self._is_stream = False
+        self._body: Body | None = None
 
     def begin(self, found: Any) -> None:
         """Follow what the client returned."""
         if callable(getattr(found, "model_dump", None)):
-            self._call.succeed(partial(self._read, found))
+            self._call.succeed(partial(said_or_failed, self._read, found))
         elif _is_stream(found):
             self._watch(found)
         elif hasattr(found, "http_response"):
             self._wait(found)
         else:
-            self._call.succeed(partial(self._read, found))
+            self._call.succeed(partial(said_or_failed, self._read, found))
 
     def _watch(self, stream: Any) -> None:
         see: Any = watched_async if hasattr(stream, "__aiter__") else watched
@@ -59,7 +71,7 @@ class Following:
         setattr(stream, _MARK, self)
 
     def _wait(self, response: Any) -> None:
-        self._call.seen_so_far = lambda: _NOT_SEEN
+        self._call.seen_so_far = lambda: NOT_SEEN
         setattr(response, _MARK, self)
         self.after("response", response, None)
 
@@ -80,15 +92,31 @@ class Following:
         elif not self._is_stream:
             content = _content(response)
             if content is not None:
-                self._call.succeed(partial(self._read_text, content))
+                self._call.succeed(partial(self._read_whole, content))
+
+    def in_pieces(self, did: str, found: Any) -> Any:
+        """Return the pieces of a body for the program to read, so that they are seen.
+
+        Args:
+            did: Name of the method that gave them.
+            found: The pieces.
+        """
+        if self._call.is_over or self._is_stream or self._body is not None:
+            return found
+        self._body = Body(self._read, self._pieces, end=IN_PIECES[did])
+        see: Any = watched_async if hasattr(found, "__aiter__") else watched
+        return see(found, self._call, self._body)
 
     def _close(self, response: Any) -> None:
         if self._is_stream:
             self._call.abandon(self._call.seen_so_far)
             return
+        if self._body is not None and self._body.has_begun:
+            leave_early(self._call, self._body)
+            return
         content = _content(response)
         self._call.succeed(
-            (lambda: _NOT_SEEN) if content is None else partial(self._read_text, content)
+            (lambda: NOT_SEEN) if content is None else partial(self._read_whole, content)
         )
 
     def failed(self, error: BaseException) -> None:
@@ -96,12 +124,9 @@ class Following:
         if not self._is_stream:
             self._call.fail(error)
 
-    def _read_text(self, content: bytes) -> ModelReply | None:
-        try:
-            body = json.loads(content)
-        except ValueError:
-            return _NOT_SEEN
-        return self._read(body)
+    def _read_whole(self, content: bytes) -> ModelReply | None:
+        reply, _ = read_body(content, self._read, self._pieces)
+        return reply or NOT_SEEN
 
 
 def _is_stream(value: Any) -> bool:
@@ -110,8 +135,6 @@ def _is_stream(value: Any) -> bool:
 
 def _content(response: Any) -> bytes | None:
     """Return the body of a response that has been read as a whole."""
-    if any(getattr(response, name, False) for name in ("_stream", "_is_sse_stream")):
-        return None
     try:
         content: bytes = response.http_response.content
     except RuntimeError:
@@ -132,9 +155,10 @@ def follow_replies(patches: Patches, owner: type[Any], *names: str) -> None:
 
     for name in names:
         method = vars(owner).get(name)
-        if method is not None:
-            around = _following_async if inspect.iscoroutinefunction(method) else _following
-            patches.wrap(owner, name, partial(around, name))
+        if method is None:
+            continue
+        around: Any = _following_async if inspect.iscoroutinefunction(method) else _following
+        patches.wrap(owner, name, partial(_in_pieces if name in IN_PIECES else around, name))
 
 
 def _following(did: str, wrapped: Any, response: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -145,6 +169,15 @@ def _following(did: str, wrapped: Any, response: Any, args: Any, kwargs: dict[st
         raise
     _tell(response, lambda followed: followed.after(did, response, value))
     return value
+
+
+def _in_pieces(did: str, wrapped: Any, response: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    found = wrapped(*args, **kwargs)
+    followed = _followed(response)
+    if followed is None:
+        return found
+    seen = GUARD.attempt("reply", PROCESS_FAULTS, followed.in_pieces, did, found)
+    return found if seen is None else seen
 
 
 async def _following_async(

@@ -83,7 +83,7 @@ def _watched(
             yield piece
     except GeneratorExit as error:
         survive_closing(error)
-        call.abandon(collected.reply)
+        leave_early(call, collected)
         raise
     except BaseException as error:
         call.fail(error, collected.reply)
@@ -109,12 +109,20 @@ async def _watched_async(
             yield piece
     except GeneratorExit as error:
         survive_closing(error)
-        call.abandon(collected.reply)
+        leave_early(call, collected)
         raise
     except BaseException as error:
         call.fail(error, collected.reply)
         raise
     call.succeed(collected.reply)
+
+
+def leave_early(call: ModelCall, collected: Pieces) -> None:
+    """End with what has come, which may be all there is; nobody reads on."""
+    if GUARD.attempt("piece", PROCESS_FAULTS, getattr, collected, "is_whole", False):
+        call.succeed(collected.reply)
+    else:
+        call.abandon(collected.reply)
 
 
 def _adder(collected: Pieces) -> Callable[[Any], object]:
