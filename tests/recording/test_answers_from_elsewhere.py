@@ -84,7 +84,7 @@ class Shop:
 def nothing_ran() -> Iterator[None]:
     RAN.clear()
     yield
-    assert not open_sources
+    assert not any(open_sources.values())
     assert ASKING.get() is None
 
 

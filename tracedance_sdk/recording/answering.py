@@ -9,6 +9,7 @@ from.
 from __future__ import annotations
 
 import contextlib
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
@@ -77,20 +78,20 @@ class Asking(NamedTuple):
     """Who is asked in the current context.
 
     Attributes:
-        source: The source.
+        source: The source; None where nobody is to be asked, whoever is asked elsewhere.
         tool: The tool whose body the source lets run here; None outside of any.
         passes: Calls are made without asking: they belong to that body.
     """
 
-    source: AnswerSource
+    source: AnswerSource | None
     tool: str | None = None
     passes: bool = False
 
 
 ASKING: Final[ContextVar[Asking | None]] = ContextVar("tracedance_asking", default=None)
 
-open_sources: Final[dict[int, AnswerSource]] = {}
-"""Every source in use, by its `id`. Empty: nobody is asked."""
+open_sources: Final[dict[int, AnswerSource | None]] = {}
+"""Every source in use, by its `id`; None for one that was left behind. Empty: nobody is asked."""
 
 
 @contextlib.contextmanager
@@ -101,12 +102,50 @@ def answers_from(source: AnswerSource) -> Iterator[None]:
     asyncio plugin in a context older than the test, is answered too: by the source in use, where
     there is one alone. Where there are several it is refused, since it might change the world.
     """
-    open_sources[id(source)] = source
+    with in_use(source), asked_of(source):
+        yield
+
+
+@contextlib.contextmanager
+def in_use(source: AnswerSource) -> Iterator[None]:
+    """Have a source ready; it is asked in the contexts that `asked_of` makes.
+
+    Where the source says ``is_left_behind`` in the end, somebody may still be at work in such a
+    context: it is asked there, to refuse, as long as there is one.
+    """
+    key = id(source)
+    open_sources[key] = source
+    try:
+        yield
+    finally:
+        if getattr(source, "is_left_behind", False):
+            open_sources[key] = None
+            weakref.finalize(source, open_sources.pop, key, None)
+        else:
+            del open_sources[key]
+
+
+@contextlib.contextmanager
+def asked_of(source: AnswerSource) -> Iterator[None]:
+    """Ask a source that is in use about the calls made in this context."""
     token = ASKING.set(Asking(source))
     try:
         yield
     finally:
-        del open_sources[id(source)]
+        reset_quietly(ASKING, token)
+
+
+@contextlib.contextmanager
+def unasked() -> Iterator[None]:
+    """Make the calls of this context without asking, unless a source is asked here already."""
+    asking = ASKING.get()
+    if asking is not None and id(asking.source) in open_sources:
+        yield
+        return
+    token = ASKING.set(Asking(None, passes=True))
+    try:
+        yield
+    finally:
         reset_quietly(ASKING, token)
 
 
@@ -120,16 +159,18 @@ def asked_here(name: str) -> AnswerSource | None:
         RecorderError: Several sources are in use, and the context knows of none.
     """
     asking = ASKING.get()
-    if asking is not None and id(asking.source) in open_sources:
-        return None if asking.passes else asking.source
-    if len(open_sources) == 1:
-        return next(iter(open_sources.values()))
-    if not open_sources:
-        return None
-    raise RecorderError(
-        f"{name} was called where nobody knows which of {len(open_sources)} replays it belongs to;"
-        " it was not run: start threads with contextvars.copy_context().run"
-    )
+    if asking is not None:
+        if asking.source is None:
+            return None
+        if id(asking.source) in open_sources:
+            return None if asking.passes else asking.source
+    ready = [source for source in [*open_sources.values()] if source is not None]
+    if len(ready) > 1:
+        raise RecorderError(
+            f"{name} was called where nobody knows which of {len(ready)} replays it belongs to;"
+            " it was not run: start threads with contextvars.copy_context().run"
+        )
+    return ready[0] if ready else None
 
 
 def tool_let_run() -> str | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
-from tracedance_sdk.errors import AgentFailed, AgentUnreachable
+from tracedance_sdk.errors import AgentFailed, AgentUnreachable, UnrecordedCall
+from tracedance_sdk.recording import AskedCall, GivenAnswer, asked_of, in_use, unasked
 from tracedance_sdk.replay.answers import Answer, AnswerSession, Ladder, Stamp
 from tracedance_sdk.replay.people import Customer
 from tracedance_sdk.replay.rebuilt_test import RebuiltTest
@@ -23,6 +26,7 @@ from tracedance_sdk.replay.running.clock import Clock, limited
 from tracedance_sdk.replay.running.customers_word import customers_word
 from tracedance_sdk.replay.running.limits import PROPER_ENDS, Ended, Repetition, RunLimits
 from tracedance_sdk.replay.running.messages import told, turn_of_reply
+from tracedance_sdk.replay.running.own_calls import OwnCalls
 from tracedance_sdk.trace import (
     Agent,
     Call,
@@ -119,12 +123,15 @@ async def run_test(
         AgentUnreachable: The agent could not be asked, which says nothing of it.
         CustomerFailed: The customer gave no answer, which says nothing of the agent either.
     """
-    run = _Run(_Cast(test, agent, customer), ladder.begin(), limits or RunLimits(), trial)
     ended: Ended
     problem: str | None = None
+    run = _Run(_Cast(test, agent, customer), ladder.begin(), limits or RunLimits(), trial)
     try:
-        async with limited(run.limits.timeout_s) as clock:
-            await run.go(clock)
+        with unasked():
+            async with limited(run.limits.timeout_s) as clock:
+                own_calls = OwnCalls(partial(run.own_call, clock))
+                with in_use(own_calls):
+                    await run.go(clock, own_calls)
         raise AssertionError("a run goes on until it is over")
     except _Over as over:
         ended, problem = over.ended, over.problem
@@ -170,16 +177,22 @@ class _Run:
         self._turns: list[Turn] = []
         self._n_agent_turns = 0
         self._repetition = Repetition()
+        self._own: list[Call] = []
+        self._over: asyncio.Future[_Over] = asyncio.get_running_loop().create_future()
 
-    async def go(self, clock: Clock) -> None:
+    async def go(self, clock: Clock, own_calls: OwnCalls) -> None:
         """Go on until something raises `_Over`; only the agent's time is counted."""
         self._say(self._test.opening)
         while True:
-            turn = await self._agent_turn()
+            n_before = len(self._turns)
+            turn = await self._agent_turn(own_calls)
+            if self._is_terminal(call for own in self._turns[n_before:] for call in own.calls):
+                self._turns.append(turn.model_copy(update={"calls": ()}))
+                raise _Over("terminal")
             if turn.calls:
                 with clock.paused():
                     self._turns.append(await self._answered(turn))
-                if any(call.name in self._terminal for call in turn.calls):
+                if self._is_terminal(turn.calls):
                     raise _Over("terminal")
                 continue
             self._turns.append(turn)
@@ -191,16 +204,59 @@ class _Run:
                 raise _Over("customer")
             self._say(said)
 
-    async def _agent_turn(self) -> Turn:
+    async def _agent_turn(self, own_calls: OwnCalls) -> Turn:
         if self._n_agent_turns >= self.limits.max_turns:
             raise _Over("max_turns")
         self._n_agent_turns += 1
         try:
             messages, tools = told(self._turns, self._tools)
             request = Request(messages, tools, self._test.id, self._trial)
-            return turn_of_reply(await self._reply(request), len(self._turns))
+            reply = await self._reply_or_over(request, own_calls)
         except AgentFailed as error:
             raise _Over("agent_error", str(error)) from error
+        finally:
+            self._note_own_calls()
+        try:
+            return turn_of_reply(reply, len(self._turns))
+        except AgentFailed as error:
+            raise _Over("agent_error", str(error)) from error
+
+    async def _reply_or_over(self, request: Request, own_calls: OwnCalls) -> Json:
+        """Return the agent's reply, whose tools ask this run; leave it behind when that is over."""
+        with asked_of(own_calls):
+            reply = asyncio.ensure_future(self._reply(request))
+        try:
+            await asyncio.wait((reply, self._over), return_when=asyncio.FIRST_COMPLETED)
+            if self._over.done():
+                raise self._over.result()
+            return await reply
+        finally:
+            if not reply.done():
+                own_calls.is_left_behind = True
+                reply.cancel()
+
+    async def own_call(self, clock: Clock, asked: AskedCall) -> GivenAnswer:
+        """Answer a call that the agent makes while it is asked; past a limit the run is over."""
+        call = Call(index=0, id="", name=asked.name, arguments=asked.arguments)
+        try:
+            with clock.paused():
+                self._own.append(await self._made(call))
+        except _Over as over:
+            if not self._over.done():
+                self._over.set_result(over)
+            raise UnrecordedCall(f"the run is over {over.problem}", writes=True) from over
+        answer = self.answered[-1]
+        return GivenAnswer(answer.result, answer_as_json(answer))
+
+    def _note_own_calls(self) -> None:
+        """Put what the agent called itself before its reply, each call in a turn of its own."""
+        for call in self._own:
+            turn = Turn(index=len(self._turns), role="assistant", origin="agent", calls=(call,))
+            self._turns.append(turn)
+        self._own.clear()
+
+    def _is_terminal(self, calls: Iterable[Call]) -> bool:
+        return any(call.name in self._terminal for call in calls)
 
     async def _reply(self, request: Request) -> Json:
         """Ask the agent; one of another package where it holds nobody up."""
@@ -219,35 +275,44 @@ class _Run:
         """Return a turn with its calls answered; an unfinished one is kept when a limit is met."""
         calls: list[Call] = []
         for call in turn.calls:
-            key = call_key(call.name, call.arguments)
-            why: Ended | None = None
-            if len(self.answered) >= self.limits.max_calls:
-                why = "max_calls"
-            elif self._repetition.again(key) >= self.limits.same_calls:
-                why = "loop"
-            if why is not None:
+            try:
+                calls.append(await self._made(call))
+            except _Over:
                 self._turns.append(turn.model_copy(update={"calls": tuple(calls)}))
-                raise _Over(why, f"at a call of {call.name!r:.60}")
-            answer = await self._session.answer_async(
-                call.name,
-                call.arguments,
-                apart=in_thread,
-                limit_s=self.limits.helper_timeout_s,
-            )
-            number = len(self.answered)
-            calls.append(
-                Call.model_validate(
-                    {
-                        **plain(call),
-                        "index": number - 1,
-                        "id": call.id or f"call_{number}",
-                        "arguments": call.arguments,
-                        "result": answer.result,
-                        "answer": answer_as_json(answer),
-                    }
-                )
-            )
+                raise
         return turn.model_copy(update={"calls": tuple(calls)})
+
+    async def _made(self, call: Call) -> Call:
+        """Return a call with its answer.
+
+        Raises:
+            _Over: A limit is met.
+        """
+        key = call_key(call.name, call.arguments)
+        why: Ended | None = None
+        if len(self.answered) >= self.limits.max_calls:
+            why = "max_calls"
+        elif self._repetition.again(key) >= self.limits.same_calls:
+            why = "loop"
+        if why is not None:
+            raise _Over(why, f"at a call of {call.name!r:.60}")
+        answer = await self._session.answer_async(
+            call.name,
+            call.arguments,
+            apart=in_thread,
+            limit_s=self.limits.helper_timeout_s,
+        )
+        number = len(self.answered)
+        return Call.model_validate(
+            {
+                **plain(call),
+                "index": number - 1,
+                "id": call.id or f"call_{number}",
+                "arguments": call.arguments,
+                "result": answer.result,
+                "answer": answer_as_json(answer),
+            }
+        )
 
     def _say(self, text: str) -> None:
         content = (Text(text=text),)

@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 from tracedance_sdk.errors import AgentNotStarted, AgentUnreachable, CustomerFailed, InvalidOption
 from tracedance_sdk.grading import ResultRow, Subject, Verdict
 from tracedance_sdk.llm import Asker
+from tracedance_sdk.recording import unasked
 from tracedance_sdk.replay.answers import CandidateOrder, Ladder, PureTool, Simulator
 from tracedance_sdk.replay.people import Customer
 from tracedance_sdk.replay.rebuilding import Suite, faults_of
@@ -220,7 +221,8 @@ def run_all(
             async for item in run_suite(suite, players, settings):
                 found.append(item)
                 if on_run is not None:
-                    on_run(item)
+                    with unasked():
+                        on_run(item)
         finally:
             for asker in closes:
                 await asker.close()
@@ -247,13 +249,14 @@ async def _one(
             continue
         except Exception as error:  # noqa: BLE001 - one run's trouble ends no other
             return NotRun(test, trial, told_of(error))
-        return await judged(
-            run,
-            players.grader,
-            allowed=how.allowed,
-            min_fidelity=how.min_fidelity,
-            limit_s=how.limits.helper_timeout_s,
-        )
+        with unasked():  # a grader may use tools while other runs are answered
+            return await judged(
+                run,
+                players.grader,
+                allowed=how.allowed,
+                min_fidelity=how.min_fidelity,
+                limit_s=how.limits.helper_timeout_s,
+            )
     if isinstance(why, AgentNotStarted):
         return _Unstarted(test, trial, why)
     return NotRun(test, trial, one_line(str(why)))
