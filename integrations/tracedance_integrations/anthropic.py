@@ -69,6 +69,7 @@ class _Events:
         self._message: dict[str, Any] | None = None
         self._blocks: dict[int, dict[str, Any]] = {}
         self._texts: dict[tuple[int, str], list[str]] = {}
+        self._citations: dict[int, list[Any]] = {}
 
     def add(self, event: Any) -> None:
         """Take the next event."""
@@ -85,9 +86,13 @@ class _Events:
             self._message["usage"] = {**(self._message.get("usage") or {}), **counted}
 
     def _extend(self, place: int, delta: Any) -> None:
+        if delta.type == "citations_delta":
+            self._citations.setdefault(place, []).append(as_json(delta.citation))
+            return
         field, key = _DELTAS.get(delta.type, (None, ""))
-        if field is not None:
-            self._texts.setdefault((place, key), []).append(getattr(delta, field))
+        text = None if field is None else getattr(delta, field)
+        if isinstance(text, str):
+            self._texts.setdefault((place, key), []).append(text)
 
     def reply(self) -> ModelReply | None:
         """Return the message as far as it has come."""
@@ -95,8 +100,11 @@ class _Events:
             return None
         blocks = {place: dict(block) for place, block in self._blocks.items()}
         for (place, key), texts in self._texts.items():
-            block, text = blocks[place], "".join(texts)
+            block = blocks.setdefault(place, {"type": _BLOCKS[key]})
+            text = "".join(texts)
             block[key] = _parsed(text) if key == "input" else f"{block.get(key) or ''}{text}"
+        for place, cited in self._citations.items():
+            blocks.setdefault(place, {"type": "text", "text": ""})["citations"] = cited
         content = [block for _, block in sorted(blocks.items())]
         return _read({**self._message, "content": content})
 
@@ -108,6 +116,14 @@ _DELTAS: Final = {
     "signature_delta": ("signature", "signature"),
 }
 """Kind of a piece → its field, and the block's field that it continues."""
+
+_BLOCKS: Final = {
+    "text": "text",
+    "input": "tool_use",
+    "thinking": "thinking",
+    "signature": "thinking",
+}
+"""Field of a block → kind of the block, where a server has not begun it."""
 
 
 def _parsed(text: str) -> Any:

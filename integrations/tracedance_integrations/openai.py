@@ -46,9 +46,10 @@ class _ChatPieces:
         if chunk.usage is not None:
             self._facts["usage"] = as_json(chunk.usage)
         for choice in chunk.choices or ():
-            known = self._choices.get(choice.index)
+            place = choice.index or 0
+            known = self._choices.get(place)
             if known is None:
-                known = self._choices[choice.index] = _ChatChoice()
+                known = self._choices[place] = _ChatChoice()
             known.add(choice)
 
     def reply(self) -> ModelReply | None:
@@ -63,29 +64,39 @@ class _ChatChoice:
     """The chunks of one choice."""
 
     def __init__(self) -> None:
+        self._content: list[Any] = []
         self._texts: dict[str, list[str]] = {}
         self._rest: dict[str, Any] = {}
-        self._calls: dict[Any, dict[str, list[str]]] = {}
+        self._calls: list[dict[str, list[str]]] = []
+        self._places: dict[Any, dict[str, list[str]]] = {}
         self._finish_reason: str | None = None
 
     def add(self, choice: Any) -> None:
         """Take what a chunk says of it."""
+        if choice.finish_reason is not None:
+            self._finish_reason = choice.finish_reason
         delta = choice.delta
+        if delta is None:
+            return
         if delta.content:
-            self._texts.setdefault("content", []).append(delta.content)
+            self._content.append(delta.content)
         if delta.refusal:
             self._texts.setdefault("refusal", []).append(delta.refusal)
         for call in delta.tool_calls or ():
             self._add_call(call.index, call.id, call.function)
         if delta.function_call is not None:
-            self._add_call("function_call", None, delta.function_call)
+            self._add_call(_FUNCTION_CALL, None, delta.function_call)
         if delta.model_extra:
             self._add_further(delta.model_extra)
-        if choice.finish_reason is not None:
-            self._finish_reason = choice.finish_reason
 
-    def _add_call(self, key: Any, call_id: str | None, function: Any) -> None:
-        call = self._calls.setdefault(key, {"id": [], "name": [], "arguments": []})
+    def _add_call(self, place: Any, call_id: str | None, function: Any) -> None:
+        call = self._places.get(place)
+        name = getattr(function, "name", None)
+        if call is None or (call_id and name and call["name"] and call_id not in call["id"]):
+            # Some servers give all their calls one place, or none.
+            call = {"id": [], "name": [], "arguments": []}
+            self._places[place] = call
+            self._calls.append(call)
         if call_id and not call["id"]:
             call["id"].append(call_id)
         for part in ("name", "arguments"):
@@ -105,12 +116,14 @@ class _ChatChoice:
     def body(self, index: int) -> dict[str, Any]:
         """Return it as in a reply that is not streamed."""
         message = {"role": "assistant", **self._rest}
+        if self._content:
+            message["content"] = _joined(self._content)
         message |= {key: "".join(texts) for key, texts in self._texts.items()}
         calls = []
-        for key, call in self._calls.items():
+        for call in self._calls:
             told = {part: "".join(pieces) for part, pieces in call.items()}
             call_id = told.pop("id")
-            if key == "function_call":
+            if call is self._places.get(_FUNCTION_CALL):
                 message["function_call"] = told
             else:
                 calls.append({"id": call_id, "type": "function", "function": told})
@@ -118,6 +131,32 @@ class _ChatChoice:
             message["tool_calls"] = calls
         return {"index": index, "message": message, "finish_reason": self._finish_reason}
 
+
+def _joined(pieces: list[Any]) -> Any:
+    """Return the content in pieces of text, or of lists of blocks as some servers send them."""
+    if all(isinstance(piece, str) for piece in pieces):
+        return "".join(pieces)
+    blocks: list[Any] = []
+    for piece in pieces:
+        told = as_json(piece)
+        for block in told if isinstance(told, list) else [told]:
+            found = {"type": "text", "text": block} if isinstance(block, str) else block
+            if blocks and _is_text(blocks[-1]) and _is_text(found):
+                blocks[-1] = {**blocks[-1], "text": blocks[-1]["text"] + found["text"]}
+            else:
+                blocks.append(found)
+    return blocks
+
+
+def _is_text(block: Any) -> bool:
+    return (
+        isinstance(block, dict)
+        and block.keys() == {"type", "text"}
+        and isinstance(block["text"], str)
+    )
+
+
+_FUNCTION_CALL: Final = "function_call"
 
 _KNOWN: Final = frozenset({"role", "content", "refusal", "tool_calls", "function_call"})
 """Fields of a delta that are no further ones, where it is not the client's model of it."""
@@ -161,7 +200,7 @@ def _read_chat(found: Any) -> ModelReply | None:
     if not isinstance(body, dict):
         return None
     reply = reply_in(said_in_chat(body))
-    others = body["choices"][1:]
+    others = (body.get("choices") or ())[1:]
     return reply._replace(further={"other_choices": others}) if others else reply
 
 

@@ -139,16 +139,25 @@ def said_or_failed(read: Callable[[Any], ModelReply | None], found: Any) -> Mode
     """Return the reply in a body, or the error that came in its place with a status of success.
 
     Raises:
-        InvalidTrace: The body is neither.
+        InvalidTrace: The body is neither, nor does it name a model.
     """
     try:
         return read(found)
     except InvalidTrace:
         body = as_json(found)
         failure = _failure(body) if isinstance(body, dict) else None
-        if failure is None:
+        if failure is not None:
+            return ModelReply(None, further={"error": failure})
+        if not isinstance(body, dict) or not isinstance(body.get("model"), str):
             raise
-        return ModelReply(None, further={"error": failure})
+        # A filter may leave nothing of what was said.
+        usage, told = body.get("usage"), body.get("id")
+        return ModelReply(
+            None,
+            body["model"],
+            usage if isinstance(usage, dict) else None,
+            response_id=told if isinstance(told, str) else None,
+        )
 
 
 class Told:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextvars import Token
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tracedance_sdk.recording.contexts import reset_quietly
 from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
-from tracedance_sdk.recording.integrating.client_replies import Following
+from tracedance_sdk.recording.integrating.client_replies import ASKED, Following
 from tracedance_sdk.recording.integrating.client_requests import asked_in, is_recorded, settled
 from tracedance_sdk.recording.integrating.model_calls import (
     ModelCall,
@@ -78,15 +80,16 @@ class ClientApi:
         call = self._start(given)
         if call is None:
             return ask()
-        token = call.enter()
+        following = Following(call, self._read_reply, self._pieces)
+        tokens = call.enter(), ASKED.set(following)
         try:
             found = ask()
         except BaseException as error:
-            call.leave(token)
-            call.fail(error)
+            _leave(call, *tokens)
+            call.fail(error, call.seen_so_far)
             raise
-        call.leave(token)
-        self._follow(call, found, within)
+        _leave(call, *tokens)
+        GUARD.attempt("reply", PROCESS_FAULTS, _begin, following, found, within)
         return found
 
     async def send_async(
@@ -96,23 +99,27 @@ class ClientApi:
         call = self._start(given)
         if call is None:
             return await ask()
-        token = call.enter()
+        following = Following(call, self._read_reply, self._pieces)
+        tokens = call.enter(), ASKED.set(following)
         try:
             found = await ask()
         except BaseException as error:
-            call.leave(token)
-            call.fail(error)
+            _leave(call, *tokens)
+            call.fail(error, call.seen_so_far)
             raise
-        call.leave(token)
-        self._follow(call, found, within)
+        _leave(call, *tokens)
+        GUARD.attempt("reply", PROCESS_FAULTS, _begin, following, found, within)
         return found
 
     def _start(self, given: Mapping[str, Any]) -> ModelCall | None:
         return start_model_call(partial(asked_in, given, self._read_request, self._messages))
 
-    def _follow(self, call: ModelCall, found: Any, within: str | None) -> None:
-        GUARD.attempt("reply", PROCESS_FAULTS, self._begin, call, found, within)
 
-    def _begin(self, call: ModelCall, found: Any, within: str | None) -> None:
-        reply = found if within is None else getattr(found, within)
-        Following(call, self._read_reply, self._pieces).begin(reply)
+def _leave(call: ModelCall, token: Token[Any], asked: Token[Any]) -> None:
+    call.leave(token)
+    if not reset_quietly(ASKED, asked):
+        ASKED.set(None)
+
+
+def _begin(following: Following, found: Any, within: str | None) -> None:
+    following.begin(found if within is None else getattr(found, within))

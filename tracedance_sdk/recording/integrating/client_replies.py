@@ -8,6 +8,7 @@ pieces, and otherwise the turn says ``not_seen``.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final
 
@@ -30,6 +31,10 @@ from tracedance_sdk.recording.integrating.streams import (
 _MARK: Final = "_tracedance_following"
 IN_PIECES: Final = {"iter_bytes": "", "iter_text": "", "iter_lines": "\n"}
 """Methods that give a body in pieces → what they take from the end of each."""
+
+
+ASKED: Final[ContextVar[Following | None]] = ContextVar("tracedance_asked", default=None)
+"""What follows the reply to the request that is being made here."""
 
 
 class Following:
@@ -119,14 +124,26 @@ class Following:
             (lambda: NOT_SEEN) if content is None else partial(self._read_whole, content)
         )
 
-    def failed(self, error: BaseException) -> None:
-        """End with what was raised while the program read the response."""
-        if not self._is_stream:
-            self._call.fail(error)
+    def failed(self, response: Any, error: BaseException) -> None:
+        """Take notice of what was raised while a response was read.
+
+        The client cannot make of every reply what the program wants. What it reads before the
+        program has it ends with the request.
+        """
+        if self._is_stream:
+            return
+        content = _content(response)
+        read = None if content is None else partial(self._read_words, content)
+        if _followed(response) is self:
+            self._call.fail(error, read)
+        else:
+            self._call.seen_so_far = read
+
+    def _read_words(self, content: bytes) -> ModelReply | None:
+        return read_body(content, self._read, self._pieces)[0]
 
     def _read_whole(self, content: bytes) -> ModelReply | None:
-        reply, _ = read_body(content, self._read, self._pieces)
-        return reply or NOT_SEEN
+        return self._read_words(content) or NOT_SEEN
 
 
 def _is_stream(value: Any) -> bool:
@@ -165,7 +182,7 @@ def _following(did: str, wrapped: Any, response: Any, args: Any, kwargs: dict[st
     try:
         value = wrapped(*args, **kwargs)
     except BaseException as error:
-        _tell(response, partial(Following.failed, error=error))
+        _tell(response, partial(Following.failed, response=response, error=error), ASKED.get())
         raise
     _tell(response, lambda followed: followed.after(did, response, value))
     return value
@@ -186,14 +203,14 @@ async def _following_async(
     try:
         value = await wrapped(*args, **kwargs)
     except BaseException as error:
-        _tell(response, partial(Following.failed, error=error))
+        _tell(response, partial(Following.failed, response=response, error=error), ASKED.get())
         raise
     _tell(response, lambda followed: followed.after(did, response, value))
     return value
 
 
-def _tell(response: Any, tell: Callable[[Following], None]) -> None:
-    followed = _followed(response) or _followed(getattr(response, "_raw_stream", None))
+def _tell(response: Any, tell: Callable[[Following], None], other: Following | None = None) -> None:
+    followed = _followed(response) or _followed(getattr(response, "_raw_stream", None)) or other
     if followed is not None:
         GUARD.attempt("reply", PROCESS_FAULTS, tell, followed)
 

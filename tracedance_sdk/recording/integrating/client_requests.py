@@ -6,12 +6,14 @@ is kept beside a copy of what they said, and counts as long as they still say it
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from tracedance_sdk.recording.scopes import find_scope, open_runs
+from tracedance_sdk.recording.values import freeze
 
 if TYPE_CHECKING:
     from tracedance_sdk.formats import ModelRequest
@@ -223,7 +225,10 @@ def asked_in(given: Mapping[str, Any], read: Any, messages: str) -> ModelRequest
 
 
 def as_json(value: Any) -> Any:
-    """Return a value as JSON; what a client was not given, or marks as such, is left out."""
+    """Return a value as JSON, which says of anything else what it is.
+
+    What a client was not given, or marks as such, is left out.
+    """
     kind = type(value)
     if kind in _SCALARS:
         return value
@@ -241,7 +246,9 @@ def as_json(value: Any) -> Any:
     if callable(dump):
         return dump(mode="json", exclude_unset=True, by_alias=True, warnings=False)
     written = getattr(value, "to_dict", None)
-    return as_json(written()) if callable(written) else value
+    if callable(written):
+        return as_json(written())
+    return value if isinstance(value, (str, int, float)) else json.loads(freeze(value))
 
 
 def is_absent(value: Any) -> bool:
