@@ -67,8 +67,13 @@ TOOLS: tuple[Callable[..., Any], ...] = (find_contact, add, greet, print_page, w
 
 def office(*more: Callable[..., Any]) -> Any:
     """Return the server."""
+    return server_of(*TOOLS, *more)
+
+
+def server_of(*tools: Callable[..., Any]) -> Any:
+    """Return a server with these tools alone."""
     server = Server("office")
-    for function in (*TOOLS, *more):
+    for function in tools:
         server.add_tool(function)
     return server
 
