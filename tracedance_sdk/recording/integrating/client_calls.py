@@ -89,8 +89,7 @@ class ClientApi:
             call.fail(error, call.seen_so_far)
             raise
         _leave(call, *tokens)
-        GUARD.attempt("reply", PROCESS_FAULTS, _begin, following, found, within)
-        return found
+        return _begun(following, found, within)
 
     async def send_async(
         self, given: Mapping[str, Any], ask: Callable[[], Any], *, within: str | None = None
@@ -108,8 +107,7 @@ class ClientApi:
             call.fail(error, call.seen_so_far)
             raise
         _leave(call, *tokens)
-        GUARD.attempt("reply", PROCESS_FAULTS, _begin, following, found, within)
-        return found
+        return _begun(following, found, within)
 
     def _start(self, given: Mapping[str, Any]) -> ModelCall | None:
         return start_model_call(partial(asked_in, given, self._read_request, self._messages))
@@ -121,5 +119,14 @@ def _leave(call: ModelCall, token: Token[Any], asked: Token[Any]) -> None:
         ASKED.set(None)
 
 
-def _begin(following: Following, found: Any, within: str | None) -> None:
-    following.begin(found if within is None else getattr(found, within))
+def _begun(following: Following, found: Any, within: str | None) -> Any:
+    """Return what the program gets for what the client gave back."""
+    if within is None:
+        seen = GUARD.attempt("reply", PROCESS_FAULTS, following.begin, found)
+        return found if seen is None else seen
+    GUARD.attempt("reply", PROCESS_FAULTS, _begin_within, following, found, within)
+    return found
+
+
+def _begin_within(following: Following, found: Any, within: str) -> None:
+    following.begin(getattr(found, within))

@@ -7,9 +7,10 @@ pieces, and otherwise the turn says ``not_seen``.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import partial
+from types import AsyncGeneratorType, GeneratorType
 from typing import Any, Final
 
 from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
@@ -58,21 +59,25 @@ class Following:
         self._is_stream = False
         self._body: Body | None = None
 
-    def begin(self, found: Any) -> None:
-        """Follow what the client returned."""
-        if callable(getattr(found, "model_dump", None)):
+    def begin(self, found: Any) -> Any:
+        """Follow what the client returned, and return it for the program."""
+        if callable(getattr(found, "model_dump", None)) or isinstance(found, Mapping):
             self._call.succeed(partial(said_or_failed, self._read, found))
         elif _is_stream(found):
             self._watch(found)
         elif hasattr(found, "http_response"):
             self._wait(found)
+        elif isinstance(found, (GeneratorType, AsyncGeneratorType)):
+            # Somebody else, between the client and us, passes the pieces on.
+            return _seeing(found)(found, self._call, self._pieces())
         else:
-            self._call.succeed(partial(said_or_failed, self._read, found))
+            self._call.succeed(lambda: NOT_SEEN)
+        return found
 
     def _watch(self, stream: Any) -> None:
-        see: Any = watched_async if hasattr(stream, "__aiter__") else watched
+        pieces = stream._iterator
         self._is_stream = True
-        stream._iterator = see(stream._iterator, self._call, self._pieces())
+        stream._iterator = _seeing(pieces)(pieces, self._call, self._pieces())
         setattr(stream, _MARK, self)
 
     def _wait(self, response: Any) -> None:
@@ -109,8 +114,7 @@ class Following:
         if self._call.is_over or self._is_stream or self._body is not None:
             return found
         self._body = Body(self._read, self._pieces, end=IN_PIECES[did])
-        see: Any = watched_async if hasattr(found, "__aiter__") else watched
-        return see(found, self._call, self._body)
+        return _seeing(found)(found, self._call, self._body)
 
     def _close(self, response: Any) -> None:
         if self._is_stream:
@@ -148,6 +152,11 @@ class Following:
 
 def _is_stream(value: Any) -> bool:
     return isinstance(getattr(value, "_iterator", None), (Iterator, AsyncIterator))
+
+
+def _seeing(pieces: Any) -> Any:
+    # The pieces tell it themselves: what tracers put around a stream has the methods of both.
+    return watched_async if isinstance(pieces, AsyncIterator) else watched
 
 
 def _content(response: Any) -> bytes | None:
