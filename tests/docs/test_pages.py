@@ -4,6 +4,7 @@ A page is a script: a code block under ``<!-- file: NAME -->`` is that file, and
 block every line that starts with ``$ `` is run, in order, in one empty folder per page. What
 follows is its standard output with its standard error; a line ``...`` stands for any lines, a
 ``…`` for anything in its line. A line ``(exit 1)`` at the end is the exit code, when it is not 0.
+A block ``console NAME`` is run where that framework is installed, by its own tests.
 """
 
 from __future__ import annotations
@@ -86,19 +87,31 @@ def run(command: str, folder: Path) -> tuple[str, int]:
     return done.stdout, done.returncode
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_page_shows_what_happens(page: Path, tmp_path: Path) -> None:
+def check_page(page: Path, folder: Path, *, info: str = "console") -> int:
+    """Write the files of a page into a folder and run its blocks of a kind.
+
+    Returns:
+        How many commands were run.
+    """
+    n_run = 0
     for block in _BLOCK.finditer(page.read_text(encoding="utf-8")):
         if block["file"]:
-            target = tmp_path / block["file"]
+            target = folder / block["file"]
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(block["text"], encoding="utf-8")
-        if block["info"].strip() != "console":
+        if block["info"].strip() != info:
             continue
         for step in steps(block["text"]):
-            output, code = run(step.command, tmp_path)
+            output, code = run(step.command, folder)
             assert fits(output, step.output), f"{page.name}: $ {step.command}\n{tidy(output)}"
             assert code == step.exit_code, f"{page.name}: $ {step.command}\nexit {code}"
+            n_run += 1
+    return n_run
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_shows_what_happens(page: Path, tmp_path: Path) -> None:
+    check_page(page, tmp_path)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

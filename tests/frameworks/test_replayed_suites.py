@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import tracedance_sdk as td
+from tests.docs.test_pages import check_page
 from tests.frameworks.replayed_agents import office
 from tracedance_sdk.grading import read_results
 from tracedance_sdk.testing import Endpoint, scripted_models
@@ -163,3 +164,10 @@ print(sorted(answer.stamp for answer in session.answers))
     said = rebuilt.run("python", "play.py")
     assert said == "The mail is on its way.\n['other', 'same', 'same']\n"
     assert rebuilt.ran == []
+
+
+@pytest.mark.needs("langchain", "langgraph", "langchain_openai")
+@pytest.mark.cell("langgraph", "replay")
+def test_the_page_shows_what_happens_with_langgraph(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "integrations.md"
+    assert check_page(page, tmp_path, info="console langgraph") == 2
