@@ -186,17 +186,4 @@ def _hooks(patches: Patches) -> None:
 _INTEGRATION: Final = Integration(
     "anthropic", module="anthropic", package="anthropic", oldest="0.60", below="3", hooks=_hooks
 )
-
-
-def install() -> None:
-    """Record what the client is asked and what it answers, inside open recorders.
-
-    Raises:
-        MissingDependency: The client is not installed.
-    """
-    _INTEGRATION.install()
-
-
-def uninstall() -> None:
-    """Take the hooks out again."""
-    _INTEGRATION.uninstall()
+install, uninstall = _INTEGRATION.install, _INTEGRATION.uninstall

@@ -141,17 +141,4 @@ _INTEGRATION: Final = Integration(
     below="3",
     hooks=_hooks,
 )
-
-
-def install() -> None:
-    """Take the state of ADK's sessions as that of the runs that are recorded.
-
-    Raises:
-        MissingDependency: The framework is not installed.
-    """
-    _INTEGRATION.install()
-
-
-def uninstall() -> None:
-    """Take the hook out again."""
-    _INTEGRATION.uninstall()
+install, uninstall = _INTEGRATION.install, _INTEGRATION.uninstall

@@ -252,17 +252,4 @@ def _hooks(patches: Patches) -> None:
 _INTEGRATION: Final = Integration(
     "openai", module="openai", package="openai", oldest="1.99", below="4", hooks=_hooks
 )
-
-
-def install() -> None:
-    """Record what the client is asked and what it answers, inside open recorders.
-
-    Raises:
-        MissingDependency: The client is not installed.
-    """
-    _INTEGRATION.install()
-
-
-def uninstall() -> None:
-    """Take the hooks out again."""
-    _INTEGRATION.uninstall()
+install, uninstall = _INTEGRATION.install, _INTEGRATION.uninstall

@@ -73,17 +73,4 @@ _INTEGRATION: Final = Integration(
     below="0.3",
     hooks=_hooks,
 )
-
-
-def install() -> None:
-    """Record the conversations that begin inside open recorders.
-
-    Raises:
-        MissingDependency: The SDK is not installed.
-    """
-    _INTEGRATION.install()
-
-
-def uninstall() -> None:
-    """Take the hooks out again."""
-    _INTEGRATION.uninstall()
+install, uninstall = _INTEGRATION.install, _INTEGRATION.uninstall

@@ -32,17 +32,4 @@ def _hooks(patches: Patches) -> None:
 _INTEGRATION: Final = Integration(
     "mcp", module="mcp", package="mcp", oldest="1.20", below="3", hooks=_hooks
 )
-
-
-def install() -> None:
-    """Record what clients call and servers run.
-
-    Raises:
-        MissingDependency: The library is not installed.
-    """
-    _INTEGRATION.install()
-
-
-def uninstall() -> None:
-    """Take the hooks out again."""
-    _INTEGRATION.uninstall()
+install, uninstall = _INTEGRATION.install, _INTEGRATION.uninstall

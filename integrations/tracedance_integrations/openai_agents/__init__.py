@@ -84,17 +84,4 @@ _INTEGRATION: Final = Integration(
     below="0.25",
     hooks=_hooks,
 )
-
-
-def install() -> None:
-    """Record what agents, models and tools do inside open recorders.
-
-    Raises:
-        MissingDependency: The SDK is not installed.
-    """
-    _INTEGRATION.install()
-
-
-def uninstall() -> None:
-    """Take the hooks out again."""
-    _INTEGRATION.uninstall()
+install, uninstall = _INTEGRATION.install, _INTEGRATION.uninstall
