@@ -35,9 +35,11 @@ class _LangChain(Driver):
     def places(self) -> list[tuple[Any, str]]:
         from langchain_core.language_models.chat_models import BaseChatModel
         from langchain_core.tools import base
+        from langgraph.prebuilt import ToolNode
         from langgraph.pregel import Pregel
         from langgraph.pregel._loop import PregelLoop
 
+        is_new = hasattr(ToolNode, "_execute_tool_sync")
         models = ("_generate_with_cache", "_agenerate_with_cache", "stream", "astream")
         tools = ("_format_output", "_handle_tool_error", "_handle_validation_error")
         return [
@@ -46,6 +48,8 @@ class _LangChain(Driver):
             *((base, name) for name in tools),
             *((Pregel, name) for name in ("stream", "astream")),
             *((PregelLoop, name) for name in ("_first", "after_tick")),
+            (ToolNode, "_execute_tool_sync" if is_new else "_run_one"),
+            (ToolNode, "_execute_tool_async" if is_new else "_arun_one"),
         ]
 
     def run(self, scene: Scene, endpoint: Endpoint) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from dataclasses import dataclass
 from datetime import date
@@ -13,6 +14,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from tracedance_sdk.recording import ReplayedError
+from tracedance_sdk.recording.failures import describe
 from tracedance_sdk.recording.rebuilt_values import rebuilder
 from tracedance_sdk.recording.replayed_errors import replayed_error
 from tracedance_sdk.recording.values import freeze
@@ -156,6 +158,30 @@ def test_any_other_error_is_a_replayed_error_with_the_recorded_words(name: str) 
 @pytest.mark.parametrize("name", ["UnicodeDecodeError", "OSError", "ExceptionGroup", "KeyError"])
 def test_builtin_errors_with_odd_constructors_are_made_all_the_same(name: str) -> None:
     assert str(replayed_error(ErrorInfo(type=name, message="gone"))) == "gone"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        KeyError("hat"),
+        KeyError(("hat", 1)),
+        FileNotFoundError(2, "No such file or directory", "/it's.txt"),
+        PermissionError(13, "Permission denied"),
+        ValueError(),
+        RuntimeError("gone"),
+        OSError("gone"),
+    ],
+    ids=repr,
+)
+def test_a_builtin_error_has_the_words_and_the_arguments_that_it_had(error: Exception) -> None:
+    told = describe(error, Counter())
+    again = replayed_error(ErrorInfo(type=told.type, message=told.message))
+
+    assert isinstance(again, type(error))
+    assert (str(again), repr(again), again.args) == (str(error), repr(error), error.args)
+    for name in ("errno", "strerror", "filename"):
+        assert getattr(again, name, None) == getattr(error, name, None)
+    assert describe(again, Counter()) == told
 
 
 def test_no_error_recorded_is_a_failure_all_the_same() -> None:

@@ -107,7 +107,12 @@ class StandIn:
 
 
 class Use:
-    """One use of a tool."""
+    """One use of a tool.
+
+    Attributes:
+        failed: The recorded failure that was returned in the tool's place; None where there was
+            none, or it was raised.
+    """
 
     def __init__(
         self,
@@ -128,6 +133,7 @@ class Use:
         self._rebuild = rebuild
         self._rebuild_failure = rebuild_failure
         self._name = ""
+        self.failed: Result | None = None
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Answer, or run, a plain function."""
@@ -214,8 +220,10 @@ class Use:
         # A function that raised gave no content: a failure with one was returned.
         if result.content is UNKNOWN and (result.ok is False or result.error is not None):
             raise replayed_error(result.error)
-        if result.ok is False and self._rebuild_failure is not None:
-            return self._rebuild_failure(result.content)
+        if result.ok is False:
+            self.failed = result
+            if self._rebuild_failure is not None:
+                return self._rebuild_failure(result.content)
         return self._rebuild(result.content)
 
     def _items(self, said: GivenAnswer) -> Iterator[Any]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
+import re
 import sys
 import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from tracedance_sdk.trace import ErrorInfo
 
 _UNTOLD = "Failed"
+
+_NUMBERED: Final = re.compile(r"\[Errno (\d+)\] (.+?)(?:: (['\"].*))?", re.DOTALL)
+"""The text of an error of the system: its number, what it means, and perhaps a file."""
 
 
 class ReplayedError(Exception):
@@ -19,16 +24,19 @@ class ReplayedError(Exception):
     It is no fault of this library's but stands for the tool's own error, so that an agent meets
     what it met before. Where the class of the recorded error is a builtin one, or is defined in a
     module that is loaded, the error raised is of that class too: ``except ValueError`` and
-    ``except shop.SoldOut`` catch what they would have caught. Of its attributes, only `args` with
-    the message is there.
+    ``except shop.SoldOut`` catch what they would have caught. Of its attributes, only `args` is
+    there, with the message; with the key of a `KeyError`, and number and text of an `OSError`.
 
     Attributes:
         recorded_type: The class as recorded, such as ``ValueError`` or ``shop.SoldOut``.
     """
 
     recorded_type: str = _UNTOLD
+    _text: str | None = None
 
     def __str__(self) -> str:
+        if self._text is not None:
+            return self._text
         return str(self.args[0]) if self.args else ""
 
 
@@ -51,7 +59,33 @@ def replayed_error(told: ErrorInfo | None) -> ReplayedError:
         error = kind.__new__(kind, message)
     # Its own `__init__` may want what was not recorded.
     error.args = (message,)
+    error._text = message
+    if message == f"{kind.__name__} without a message":
+        error.args, error._text = (), ""
+    elif isinstance(error, KeyError):
+        error.args = (_literal(message),)
+    elif isinstance(error, OSError):
+        _number(error, message)
     return error
+
+
+def _literal(text: str) -> object:
+    """Return the value that a text is the ``repr`` of, else the text."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+def _number(error: OSError, message: str) -> None:
+    """Give an error of the system the attributes that its text tells."""
+    told = _NUMBERED.fullmatch(message)
+    if told is None:
+        return
+    error.errno, error.strerror = int(told[1]), told[2]
+    error.args = (error.errno, error.strerror)
+    if told[3] is not None:
+        error.filename = _literal(told[3])
 
 
 def _recorded_class(name: str) -> type[Exception] | None:

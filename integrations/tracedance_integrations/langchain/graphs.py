@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from tracedance_integrations.langchain.messages import as_json, is_message, read
-from tracedance_integrations.langchain.tools import SEEN
+from tracedance_integrations.langchain.tools import SEEN, node_hooks
 from tracedance_sdk.formats import ModelRequest, request_from_langchain
 from tracedance_sdk.recording.contexts import reset_quietly
 from tracedance_sdk.recording.driving import iterate_async_in, iterate_in
@@ -31,6 +31,7 @@ def graph_hooks(patches: Patches) -> None:
 
     attempt("install langchain", patches.wrap, PregelLoop, "_first", _first)
     attempt("install langchain", patches.wrap, PregelLoop, "after_tick", _after_tick)
+    attempt("install langchain", node_hooks, patches)
 
 
 def _stream(wrapped: Any, graph: Any, args: Any, kwargs: dict[str, Any]) -> Any:

@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import sys
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
 from tracedance_integrations.langchain.messages import as_json, is_message
+from tracedance_sdk.recording.answering import open_sources
 from tracedance_sdk.recording.contexts import reset_quietly
-from tracedance_sdk.recording.integrating import Patches, ToolOutcome, ToolUse
+from tracedance_sdk.recording.integrating import Patches, ToolOutcome, ToolUse, attempt
+from tracedance_sdk.recording.scopes import open_runs
 
 _HELPERS: Final = ("_format_output", "_handle_tool_error", "_handle_validation_error")
+_EXECUTE: Final = ("_execute_tool_sync", "_execute_tool_async")
+_RUN_ONE: Final = ("_run_one", "_arun_one")
 
 
 class _Seen:
     """What LangChain does with a tool's result, before it becomes a message."""
 
-    __slots__ = ("error", "has_result", "result")
+    __slots__ = ("_expected", "error", "has_result", "result")
 
-    def __init__(self) -> None:
+    def __init__(self, expected: str | None = None) -> None:
+        self._expected = expected
         self.has_result = False
         self.result: Any = None
         self.error: BaseException | None = None
+
+    def expects(self, call_id: str | None) -> bool:
+        """Whether this use of a tool is what a node of a graph makes of the call; asked once."""
+        if self._expected is None or call_id != self._expected:
+            return False
+        self._expected = None
+        return True
 
     def outcome(self, found: Any) -> ToolOutcome:
         """Return what came of the call that returned this."""
@@ -63,9 +78,83 @@ def tool_hooks(patches: Patches) -> None:
             patches.wrap(base, name, around)
 
 
-def _run(wrapped: Any, tool: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    seen = _Seen()
+def node_hooks(patches: Patches) -> None:
+    """Put the hooks into the nodes of tools, which tell models of failures."""
+    from langgraph.prebuilt.tool_node import ToolNode
 
+    nodes = [(ToolNode, _EXECUTE)]
+    if not hasattr(ToolNode, _EXECUTE[0]):
+        # In older versions LangChain has a node of its own, which knows middleware.
+        nodes = [(ToolNode, _RUN_ONE), *((node, _EXECUTE) for node in _own_nodes())]
+    for node, names in nodes:
+        for name, around in zip(names, (_execute, _execute_async), strict=True):
+            if hasattr(node, name):
+                patches.wrap(node, name, around)
+
+
+def _own_nodes() -> list[Any]:
+    if importlib.util.find_spec("langchain") is None:
+        return []
+    found = getattr(importlib.import_module("langchain.tools"), "tool_node", None)
+    node = getattr(found, "_ToolNode", None)
+    return [] if node is None else [node]
+
+
+def _run(wrapped: Any, tool: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    around, call_id = SEEN.get(), kwargs.get("tool_call_id")
+    if around is not None and around.expects(call_id):
+        try:
+            return wrapped(*args, **kwargs)
+        except Exception as error:
+            around.error = error
+            raise
+    seen = _Seen()
+    given = args[0] if args else kwargs.get("tool_input")
+    return _use(tool, given, call_id, seen).run(_seen_by(seen, wrapped, args, kwargs))
+
+
+async def _run_async(wrapped: Any, tool: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    around, call_id = SEEN.get(), kwargs.get("tool_call_id")
+    if around is not None and around.expects(call_id):
+        try:
+            return await wrapped(*args, **kwargs)
+        except Exception as error:
+            around.error = error
+            raise
+    seen = _Seen()
+    given = args[0] if args else kwargs.get("tool_input")
+    use = _use(tool, given, call_id, seen)
+    return await use.run_async(_seen_by_async(seen, wrapped, args, kwargs))
+
+
+def _execute(wrapped: Any, node: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    made = attempt("tool", _use_in_node, node, args, kwargs) if open_runs or open_sources else None
+    if made is None:
+        return wrapped(*args, **kwargs)
+    use, seen = made
+    return use.run(_seen_by(seen, wrapped, args, kwargs))
+
+
+async def _execute_async(wrapped: Any, node: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    made = attempt("tool", _use_in_node, node, args, kwargs) if open_runs or open_sources else None
+    if made is None:
+        return await wrapped(*args, **kwargs)
+    use, seen = made
+    return await use.run_async(_seen_by_async(seen, wrapped, args, kwargs))
+
+
+def _use_in_node(node: Any, args: Any, kwargs: dict[str, Any]) -> tuple[ToolUse, _Seen] | None:
+    """Return the use of a tool that a node makes: what it tells of a failure belongs to it."""
+    given = args[0] if args else next(iter(kwargs.values()))
+    asked = given if isinstance(given, dict) else given.tool_call
+    tool = node.tools_by_name.get(asked["name"]) if asked is given else given.tool
+    if tool is None or asked.get("id") is None:
+        return None
+    seen = _Seen(asked["id"])
+    return _use(tool, asked["args"], asked["id"], seen), seen
+
+
+def _seen_by(seen: _Seen, wrapped: Any, args: Any, kwargs: dict[str, Any]) -> Callable[[], Any]:
     def body() -> Any:
         token = SEEN.set(seen)
         try:
@@ -73,12 +162,12 @@ def _run(wrapped: Any, tool: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         finally:
             reset_quietly(SEEN, token)
 
-    return _use(tool, args, kwargs, seen).run(body)
+    return body
 
 
-async def _run_async(wrapped: Any, tool: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    seen = _Seen()
-
+def _seen_by_async(
+    seen: _Seen, wrapped: Any, args: Any, kwargs: dict[str, Any]
+) -> Callable[[], Awaitable[Any]]:
     async def body() -> Any:
         token = SEEN.set(seen)
         try:
@@ -86,12 +175,10 @@ async def _run_async(wrapped: Any, tool: Any, args: Any, kwargs: dict[str, Any])
         finally:
             reset_quietly(SEEN, token)
 
-    return await _use(tool, args, kwargs, seen).run_async(body)
+    return body
 
 
-def _use(tool: Any, args: Any, kwargs: dict[str, Any], seen: _Seen) -> ToolUse:
-    given = args[0] if args else kwargs.get("tool_input")
-    call_id = kwargs.get("tool_call_id")
+def _use(tool: Any, given: Any, call_id: str | None, seen: _Seen) -> ToolUse:
     return ToolUse(
         tool.name,
         lambda: _arguments(tool, given),

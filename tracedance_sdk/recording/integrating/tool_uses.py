@@ -86,9 +86,10 @@ class ToolUse(NamedTuple):
         scope = find_scope()
         ask = self._asked_here()
         call = None if scope is None else self._begin(scope)
+        use = None if ask is None else self._use(ask, body, call)
         tokens = None if call is None else call.enter()
         try:
-            value = body() if ask is None else self._use(ask, body, call).call((), {})
+            value = body() if use is None else use.call((), {})
         except BaseException as error:
             if call is not None and tokens is not None:
                 call.leave(tokens)
@@ -96,7 +97,7 @@ class ToolUse(NamedTuple):
             raise
         if call is not None and tokens is not None:
             call.leave(tokens)
-            self._end(call, value)
+            self._end(call, value, None if use is None else use.failed)
         return value
 
     async def run_async(self, body: Callable[[], Awaitable[Any]]) -> Any:
@@ -108,9 +109,10 @@ class ToolUse(NamedTuple):
             return await self._run_as_body(scope, body)
         ask = self._asked_here()
         call = None if scope is None else self._begin(scope)
+        use = None if ask is None else self._use(ask, body, call)
         tokens = None if call is None else call.enter()
         try:
-            value = await (body() if ask is None else self._use(ask, body, call).wait((), {}))
+            value = await (body() if use is None else use.wait((), {}))
         except BaseException as error:
             survive_closing(error)
             if call is not None and tokens is not None:
@@ -120,7 +122,7 @@ class ToolUse(NamedTuple):
         if call is not None and tokens is not None:
             call.leave(tokens)
             await call.observe()
-            self._end(call, value)
+            self._end(call, value, None if use is None else use.failed)
         return value
 
     def _is_body_of(self, call: SharedCall) -> bool:
@@ -212,10 +214,15 @@ class ToolUse(NamedTuple):
         given = arguments if isinstance(arguments, dict) else {"input": arguments}
         return AskedCall(self.name, given, self.effect)
 
-    def _end(self, call: SharedCall, value: object) -> None:
-        GUARD.attempt("end", call.run.faults, self._told, call, value)
+    def _end(self, call: SharedCall, value: object, failed: Result | None) -> None:
+        GUARD.attempt("end", call.run.faults, self._told, call, value, failed)
 
-    def _told(self, call: SharedCall, value: object) -> None:
+    def _told(self, call: SharedCall, value: object, failed: Result | None) -> None:
+        if failed is not None and failed.error is not None:
+            # Recorded as caught by the framework: what it returns now says less of the error.
+            error = failed.error
+            call.fail_softly(failed.content, Failure(error.type, error.message, interrupted=False))
+            return
         if self.outcome is None:
             call.succeed(value)
             return
