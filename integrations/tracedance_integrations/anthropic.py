@@ -11,7 +11,9 @@ becomes calls. `install` changes the client's classes and `uninstall` puts them 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
+from collections.abc import Iterator
 from typing import Any, Final
 
 from tracedance_sdk.formats import request_from_anthropic, said_in_anthropic
@@ -144,6 +146,14 @@ _API: Final = ClientApi(
 )
 
 
+def _other_clouds() -> Iterator[tuple[Any, Any]]:
+    """Return classes that have copied the methods of others."""
+    for cloud in ("bedrock", "vertex"):
+        with contextlib.suppress(ImportError):
+            found = importlib.import_module(f"anthropic.lib.{cloud}._beta_messages")
+            yield found.Messages, found.AsyncMessages
+
+
 def _hooks(patches: Patches) -> None:
     import anthropic
     from anthropic.lib import streaming
@@ -153,6 +163,7 @@ def _hooks(patches: Patches) -> None:
     for plain, waiting in (
         (Messages, AsyncMessages),
         (beta.messages.Messages, beta.messages.AsyncMessages),
+        *_other_clouds(),
     ):
         for name in ("create", "parse"):
             if hasattr(plain, name):

@@ -11,7 +11,7 @@ classes and `uninstall` puts them back.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from tracedance_sdk.formats import (
@@ -217,6 +217,14 @@ _RESPONSES: Final = ClientApi(
 )
 
 
+def _beta_responses() -> Iterator[tuple[tuple[str, ...], Any, Any, ClientApi]]:
+    with contextlib.suppress(ImportError):
+        # Clients of today have them.
+        from openai.resources.beta.responses import AsyncResponses, Responses
+
+        yield ("create",), Responses, AsyncResponses, _RESPONSES
+
+
 def _hooks(patches: Patches) -> None:
     from openai import APIResponse, AsyncAPIResponse, AsyncStream, Stream
     from openai.resources.chat.completions import AsyncCompletions, Completions
@@ -225,6 +233,7 @@ def _hooks(patches: Patches) -> None:
     for names, plain, waiting, api in (
         (("create", "parse"), Completions, AsyncCompletions, _CHAT),
         (("create", "parse"), Responses, AsyncResponses, _RESPONSES),
+        *_beta_responses(),
     ):
         for name in names:
             patches.wrap(plain, name, api.call)

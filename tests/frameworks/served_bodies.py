@@ -32,8 +32,15 @@ class Served:
         if self.error is not None:
             raise self.error
 
-    def client(self, provider: str, *, is_async: bool = False, retries: int = 0) -> Any:
-        """Return the provider's client, which this answers."""
+    def client(
+        self,
+        provider: str,
+        *,
+        is_async: bool = False,
+        retries: int = 0,
+        made: Callable[..., Any] | None = None,
+    ) -> Any:
+        """Return the provider's client, or one made otherwise, which this answers."""
         module = importlib.import_module(provider)
         http: Any = _http(provider)
         served = self
@@ -55,16 +62,17 @@ class Served:
         async def answer_async(_: Any) -> Any:
             return answer(Waiting())
 
-        name = {"openai": "OpenAI", "anthropic": "Anthropic"}[provider]
-        made = getattr(module, f"Async{name}" if is_async else name)
         transport: Any = answer_async if is_async else lambda _: answer(Plain())
         carrier = http.AsyncClient if is_async else http.Client
-        return made(
-            api_key="fake",
-            base_url="http://127.0.0.1/v1",
-            http_client=carrier(transport=http.MockTransport(transport)),
-            max_retries=retries,
-        )
+        given = {
+            "http_client": carrier(transport=http.MockTransport(transport)),
+            "max_retries": retries,
+        }
+        if made is not None:
+            return made(**given)
+        name = {"openai": "OpenAI", "anthropic": "Anthropic"}[provider]
+        make = getattr(module, f"Async{name}" if is_async else name)
+        return make(api_key="fake", base_url="http://127.0.0.1/v1", **given)
 
 
 def _http(provider: str) -> Any:
