@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import importlib
 import importlib.util
 import json
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.frameworks.drivers import own_loop
 
 CELLS: pytest.StashKey[list[dict[str, Any]]] = pytest.StashKey()
 
@@ -23,6 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "cell(framework, capability): a cell of the documentation's table of integrations",
     )
     config.addinivalue_line("markers", "needs(module): skipped where it is not installed")
+    config.addinivalue_line("markers", "installs(name): that integration of ours is in place")
     config.stash[CELLS] = []
 
 
@@ -82,6 +87,25 @@ def _version(package: str) -> str | None:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return None
+
+
+@pytest.fixture(autouse=True)
+def installed(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The integrations that the test's mark `installs` names are in place."""
+    marker = request.node.get_closest_marker("installs")
+    with contextlib.ExitStack() as stack:
+        for name in () if marker is None else marker.args:
+            module = importlib.import_module(f"tracedance_integrations.{name}")
+            module.install()
+            stack.callback(module.uninstall)
+        yield
+
+
+@pytest.fixture(name="own_loop")
+def _own_loop() -> Iterator[None]:
+    """An event loop for the frameworks' synchronous methods."""
+    with own_loop():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 
 import tracedance_sdk as td
-from tracedance_sdk.testing import Check, Driver, Endpoint, Scene, checks_for
+from tests.frameworks.drivers import IntegrationDriver, instrumented, promises
+from tracedance_sdk.testing import Check, Driver, Endpoint, Scene
 
 pytestmark = pytest.mark.needs("anthropic")
 
 
-class _Messages(Driver):
+class _Messages(IntegrationDriver):
     """An agent's loop of a few lines around messages; its tools are decorated functions."""
 
     framework = "anthropic"
+    integration = "anthropic"
     names_agent = False
-
-    def install(self) -> None:
-        from tracedance_integrations import anthropic as td_anthropic
-
-        td_anthropic.install()
-
-    def uninstall(self) -> None:
-        from tracedance_integrations import anthropic as td_anthropic
-
-        td_anthropic.uninstall()
 
     def places(self) -> list[tuple[Any, str]]:
         from anthropic import (
@@ -109,21 +101,8 @@ class _Messages(Driver):
             found = await asyncio.to_thread(_answers, calls, tools)
             messages.append({"role": "user", "content": found})
 
-    @contextlib.contextmanager
-    def others(self) -> Iterator[Callable[[], int]]:
-        instrumentation = pytest.importorskip("openinference.instrumentation.anthropic")
-        from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-        from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-
-        exporter, provider = InMemorySpanExporter(), TracerProvider()
-        provider.add_span_processor(SimpleSpanProcessor(exporter))
-        instrumentor = instrumentation.AnthropicInstrumentor()
-        instrumentor.instrument(tracer_provider=provider)
-        try:
-            yield lambda: len(exporter.get_finished_spans())
-        finally:
-            instrumentor.uninstrument()
+    def others(self) -> AbstractContextManager[Callable[[], int]]:
+        return instrumented("anthropic", "AnthropicInstrumentor")
 
 
 class _Runner(_Messages):
@@ -233,22 +212,7 @@ def _answers(calls: Any, tools: Any) -> list[Any]:
     return found
 
 
-_DRIVERS = (_Messages(), _Runner())
-
-
-@pytest.mark.parametrize(
-    ("driver", "check"),
-    [
-        pytest.param(
-            driver,
-            check,
-            id=f"{driver.framework}-{check}",
-            marks=pytest.mark.cell(driver.framework, check.capability, package="anthropic"),
-        )
-        for driver in _DRIVERS
-        for check in checks_for(driver)
-    ],
-)
+@promises(_Messages(), _Runner(), package="anthropic")
 def test_the_client_is_recorded_as_promised(driver: Driver, check: Check) -> None:
     if isinstance(driver, _Runner):
         pytest.importorskip("anthropic.lib.tools", reason="this client has no tool runner")

@@ -11,7 +11,11 @@ import pytest
 
 import tracedance_sdk as td
 
-pytestmark = [pytest.mark.needs("anthropic"), pytest.mark.filterwarnings("error")]
+pytestmark = [
+    pytest.mark.installs("anthropic"),
+    pytest.mark.needs("anthropic"),
+    pytest.mark.filterwarnings("error"),
+]
 
 ASKED: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
 MESSAGE: dict[str, Any] = {
@@ -107,15 +111,6 @@ class _Server:
         kind = "text/event-stream" if is_stream else "application/json"
         parts = _events() if is_stream else [json.dumps(MESSAGE).encode()]
         return http.Response(200, headers={"content-type": kind}, stream=body(parts))
-
-
-@pytest.fixture(autouse=True)
-def _installed() -> Iterator[None]:
-    from tracedance_integrations import anthropic as td_anthropic
-
-    td_anthropic.install()
-    yield
-    td_anthropic.uninstall()
 
 
 def _recorded(play: Callable[[], Any]) -> tuple[Any, list[Any]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -22,7 +21,11 @@ from tests.frameworks.served_bodies import (
     recorded,
 )
 
-pytestmark = [pytest.mark.needs("openai", "anthropic"), pytest.mark.filterwarnings("error")]
+pytestmark = [
+    pytest.mark.installs("openai", "anthropic"),
+    pytest.mark.needs("openai", "anthropic"),
+    pytest.mark.filterwarnings("error"),
+]
 
 APIS = pytest.mark.parametrize(
     "api", [CHAT, RESPONSES, MESSAGES], ids=["chat", "responses", "messages"]
@@ -30,18 +33,6 @@ APIS = pytest.mark.parametrize(
 WAYS = pytest.mark.parametrize("way", ["iter_bytes", "iter_text", "iter_lines"])
 KINDS = pytest.mark.parametrize("is_async", [False, True], ids=["plain", "async"])
 FORMS = pytest.mark.parametrize("is_stream", [False, True], ids=["json", "events"])
-
-
-@pytest.fixture(autouse=True)
-def _installed() -> Iterator[None]:
-    from tracedance_integrations import anthropic as td_anthropic
-    from tracedance_integrations import openai as td_openai
-
-    td_openai.install()
-    td_anthropic.install()
-    yield
-    td_anthropic.uninstall()
-    td_openai.uninstall()
 
 
 def read(

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,21 +19,13 @@ from tests.frameworks.served_bodies import (
     recorded,
 )
 
-pytestmark = [pytest.mark.needs("openai", "anthropic"), pytest.mark.filterwarnings("error")]
+pytestmark = [
+    pytest.mark.installs("openai", "anthropic"),
+    pytest.mark.needs("openai", "anthropic"),
+    pytest.mark.filterwarnings("error"),
+]
 
 TEXT = {"type": "text", "text": ""}
-
-
-@pytest.fixture(autouse=True)
-def _installed() -> Iterator[None]:
-    from tracedance_integrations import anthropic as td_anthropic
-    from tracedance_integrations import openai as td_openai
-
-    td_openai.install()
-    td_anthropic.install()
-    yield
-    td_anthropic.uninstall()
-    td_openai.uninstall()
 
 
 def _streamed(*chunks: dict[str, Any]) -> Any:

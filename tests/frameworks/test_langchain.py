@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 
-from tracedance_sdk.testing import Check, Driver, Endpoint, Scene, checks_for
+from tests.frameworks.drivers import IntegrationDriver, instrumented, promises
+from tracedance_sdk.testing import Check, Driver, Endpoint, Scene
 
 pytestmark = [
     pytest.mark.needs("langchain", "langgraph", "langchain_openai"),
@@ -17,20 +18,11 @@ pytestmark = [
 ]
 
 
-class _LangChain(Driver):
+class _LangChain(IntegrationDriver):
     """`create_agent`, with middleware that hands failures of tools to the model."""
 
     framework = "langchain"
-
-    def install(self) -> None:
-        from tracedance_integrations import langchain as td_langchain
-
-        td_langchain.install()
-
-    def uninstall(self) -> None:
-        from tracedance_integrations import langchain as td_langchain
-
-        td_langchain.uninstall()
+    integration = "langchain"
 
     def places(self) -> list[tuple[Any, str]]:
         from langchain_core.language_models.chat_models import BaseChatModel
@@ -106,21 +98,8 @@ class _LangChain(Driver):
             ask, name=f"ask_{helper.agent}", description="Ask somebody else."
         )
 
-    @contextlib.contextmanager
-    def others(self) -> Iterator[Callable[[], int]]:
-        instrumentation = pytest.importorskip("openinference.instrumentation.langchain")
-        from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-        from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-
-        exporter, provider = InMemorySpanExporter(), TracerProvider()
-        provider.add_span_processor(SimpleSpanProcessor(exporter))
-        instrumentor = instrumentation.LangChainInstrumentor()
-        instrumentor.instrument(tracer_provider=provider)
-        try:
-            yield lambda: len(exporter.get_finished_spans())
-        finally:
-            instrumentor.uninstrument()
+    def others(self) -> AbstractContextManager[Callable[[], int]]:
+        return instrumented("langchain", "LangChainInstrumentor")
 
 
 class _LangGraph(_LangChain):
@@ -224,18 +203,6 @@ _DRIVERS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("driver", "check"),
-    [
-        pytest.param(
-            driver,
-            check,
-            id=f"{name}-{check}",
-            marks=pytest.mark.cell(driver.framework, check.capability, package=driver.framework),
-        )
-        for name, driver in _DRIVERS.items()
-        for check in checks_for(driver)
-    ],
-)
+@promises(*_DRIVERS.values(), names=tuple(_DRIVERS))
 def test_agents_are_recorded_as_promised(driver: Driver, check: Check) -> None:
     check(driver)

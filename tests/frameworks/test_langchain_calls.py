@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import logging
-from collections.abc import Iterator
 from importlib import metadata
 from typing import Annotated, Any
 
@@ -19,18 +18,9 @@ from tracedance_sdk.trace import Trace
 
 pytestmark = [
     pytest.mark.needs("langchain", "langgraph", "langchain_openai"),
-    pytest.mark.usefixtures("_installed"),
+    pytest.mark.installs("langchain"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
-
-
-@pytest.fixture
-def _installed() -> Iterator[None]:
-    from tracedance_integrations import langchain as td_langchain
-
-    td_langchain.install()
-    yield
-    td_langchain.uninstall()
 
 
 def as_tool(function: Any, **of: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import operator
-from collections.abc import Iterator
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -16,18 +15,9 @@ from tracedance_sdk.trace import UNKNOWN
 
 pytestmark = [
     pytest.mark.needs("langchain", "langgraph", "langchain_openai"),
-    pytest.mark.usefixtures("_installed"),
+    pytest.mark.installs("langchain"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
-
-
-@pytest.fixture
-def _installed() -> Iterator[None]:
-    from tracedance_integrations import langchain as td_langchain
-
-    td_langchain.install()
-    yield
-    td_langchain.uninstall()
 
 
 class Notes(TypedDict, total=False):

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -44,13 +44,6 @@ def connect(request: pytest.FixtureRequest) -> Any:
     return request.param
 
 
-@pytest.fixture
-def installed() -> Iterator[None]:
-    td_mcp.install()
-    yield
-    td_mcp.uninstall()
-
-
 def record(
     connect: Connect,
     play: Callable[[Any], Awaitable[Any]],
@@ -76,7 +69,7 @@ def seen(trace: Any) -> list[Any]:
 
 
 @cell("async")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_calls_of_a_client_are_calls_of_the_run_with_the_values_that_came_back(
     connect: Connect,
 ) -> None:
@@ -101,7 +94,7 @@ def test_calls_of_a_client_are_calls_of_the_run_with_the_values_that_came_back(
     assert content == {"result": 1, "none": None}
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_a_decorated_function_in_the_same_process_is_the_call_and_what_it_calls_is_within(
     connect: Connect,
 ) -> None:
@@ -117,7 +110,7 @@ def test_a_decorated_function_in_the_same_process_is_the_call_and_what_it_calls_
     assert len(recorder.traces) == 1
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_listed_tools_are_the_definitions_of_the_run(connect: Connect) -> None:
     async def play(client: Any) -> None:
         await client.list_tools()
@@ -130,7 +123,7 @@ def test_listed_tools_are_the_definitions_of_the_run(connect: Connect) -> None:
     assert set(tools[1].parameters["properties"]) == {"first", "second"}
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_tools_that_a_tool_lists_are_not_the_agents(connect: Connect) -> None:
     async def play(client: Any) -> None:
         @td.tool
@@ -150,7 +143,7 @@ def test_tools_that_a_tool_lists_are_not_the_agents(connect: Connect) -> None:
 
 
 @cell("parallel calls")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_parallel_calls_keep_their_own_results(connect: Connect) -> None:
     async def play(client: Any) -> None:
         await asyncio.gather(
@@ -170,7 +163,7 @@ def test_parallel_calls_keep_their_own_results(connect: Connect) -> None:
 
 
 @cell("tool error")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_a_result_that_is_an_error_is_a_failed_call_and_the_client_goes_on(
     connect: Connect,
 ) -> None:
@@ -186,7 +179,7 @@ def test_a_result_that_is_an_error_is_a_failed_call_and_the_client_goes_on(
     assert second.result.ok is True
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_an_error_of_a_decorated_function_is_its_own(connect: Connect) -> None:
     @td.tool
     def burn(page: str) -> str:
@@ -200,7 +193,7 @@ def test_an_error_of_a_decorated_function_is_its_own(connect: Connect) -> None:
 
 
 @cell("tool error")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_an_error_of_the_protocol_has_its_code_for_a_type(connect: Connect) -> None:
     raised: list[Exception] = []
 
@@ -224,7 +217,7 @@ def _timeout(seconds: float) -> dict[str, Any]:
 
 
 @cell("cancellation")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_a_cancelled_call_is_interrupted_and_the_cancellation_passes(connect: Connect) -> None:
     async def play(client: Any) -> None:
         task = asyncio.create_task(client.call_tool("wait", {"seconds": 9, "word": "x"}))
@@ -238,7 +231,7 @@ def test_a_cancelled_call_is_interrupted_and_the_cancellation_passes(connect: Co
 
 
 @cell("masking")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_secrets_are_masked_in_the_record_and_reach_the_server(connect: Connect) -> None:
     got: list[str] = []
 
@@ -297,7 +290,7 @@ def test_uninstalling_leaves_nothing(connect: Connect) -> None:
 
 
 @cell("no recorder")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_without_a_recorder_nothing_is_sent_besides(connect: Connect) -> None:
     metas: list[Any] = []
 
@@ -332,7 +325,7 @@ def _context() -> Any:
 
 
 @cell("async")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_a_request_tells_which_call_it_is_made_for(connect: Connect) -> None:
     metas: list[Any] = []
 
@@ -347,7 +340,7 @@ def test_a_request_tells_which_call_it_is_made_for(connect: Connect) -> None:
     assert told["traceparent"].split("-")[1] == trace.otel.trace_id
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_what_the_program_itself_says_besides_stays(connect: Connect) -> None:
     metas: list[Any] = []
     own = {"traceparent": f"00-{'ab' * 16}-{'cd' * 8}-01", "shop": {"id": 7}}
@@ -371,7 +364,7 @@ class Recorded:
 
 
 @cell("replay")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_recorded_answers_come_back_as_results_and_nothing_is_sent(connect: Connect) -> None:
     ran: list[str] = []
 
@@ -415,7 +408,7 @@ def test_recorded_answers_come_back_as_results_and_nothing_is_sent(connect: Conn
 
 
 @cell("replay")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_a_recorded_error_of_the_protocol_is_raised_as_one(connect: Connect) -> None:
     from mcp.shared import exceptions
 
@@ -437,7 +430,7 @@ def test_a_recorded_error_of_the_protocol_is_raised_as_one(connect: Connect) -> 
 
 
 @cell("replay")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_answers_reach_a_client_without_a_recorder_once(connect: Connect) -> None:
     asked: list[str] = []
 
@@ -459,7 +452,7 @@ def test_answers_reach_a_client_without_a_recorder_once(connect: Connect) -> Non
     assert asked.count("greet") == 1
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 @pytest.mark.parametrize(
     ("module", "name", "place"),
     [
@@ -487,7 +480,7 @@ def test_a_fault_of_ours_is_counted_and_the_program_is_as_without_us(
     assert call.result.ok is True
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_a_fault_in_reading_what_a_call_is_leaves_it_unrecorded(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:

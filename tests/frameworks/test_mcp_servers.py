@@ -19,6 +19,7 @@ from tracedance_integrations.mcp import sending, server
 
 import tracedance_sdk as td
 from tests.frameworks import mcp_office
+from tests.frameworks.drivers import collected_spans
 from tests.frameworks.mcp_office import CONNECTIONS, by_http, by_stdio, office
 from tracedance_sdk.recording import AskedCall, GivenAnswer, LetRun, answers_from
 from tracedance_sdk.recording.guard import PROCESS_FAULTS
@@ -43,13 +44,6 @@ def cell(capability: str) -> pytest.MarkDecorator:
 @pytest.fixture(params=CONNECTIONS, ids=lambda connect: connect.__name__)
 def connect(request: pytest.FixtureRequest) -> Any:
     return request.param
-
-
-@pytest.fixture
-def installed() -> Iterator[None]:
-    td_mcp.install()
-    yield
-    td_mcp.uninstall()
 
 
 @pytest.fixture
@@ -92,7 +86,7 @@ async def find(session: Any) -> None:
 
 
 @cell("nested agents")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 @WAYS
 def test_client_and_server_are_one_trace(way: Any, tmp_path: Path) -> None:
     recorder = played(
@@ -112,7 +106,7 @@ def test_client_and_server_are_one_trace(way: Any, tmp_path: Path) -> None:
 
 
 @cell("nested agents")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_one_folder_may_hold_both_sides(tmp_path: Path) -> None:
     played(by_stdio, find, {"TRACEDANCE_JOURNAL": str(tmp_path)}, journal=tmp_path)
     by_name = {trace.agent.name: trace for trace in traces_in(tmp_path)}
@@ -121,7 +115,7 @@ def test_one_folder_may_hold_both_sides(tmp_path: Path) -> None:
 
 
 @cell("async")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_a_server_that_is_told_nowhere_to_record_records_nothing(tmp_path: Path) -> None:
     before = set(tmp_path.rglob("*"))
     recorder = played(by_stdio, find)
@@ -130,17 +124,12 @@ def test_a_server_that_is_told_nowhere_to_record_records_nothing(tmp_path: Path)
 
 
 @cell("beside others")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 @WAYS
 def test_with_the_programs_own_provider_spans_lead_from_the_call_to_the_server(
     way: Any, tmp_path: Path
 ) -> None:
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-
-    exporter, provider = InMemorySpanExporter(), TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    provider, exporter = collected_spans()
     settings = {"OFFICE_SPANS": str(tmp_path / "spans"), "TRACEDANCE_JOURNAL": str(tmp_path / "b")}
     recorder = played(way, find, settings, tracer_provider=provider)
     call = next(s for s in exporter.get_finished_spans() if s.name == "execute_tool find_contact")
@@ -159,7 +148,7 @@ def test_with_the_programs_own_provider_spans_lead_from_the_call_to_the_server(
 
 
 @cell("async")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_a_recorder_around_the_server_takes_calls_of_clients_that_tell_nothing(
     tmp_path: Path,
 ) -> None:
@@ -171,7 +160,7 @@ def test_a_recorder_around_the_server_takes_calls_of_clients_that_tell_nothing(
 
 
 @cell("nested agents")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_a_recorder_around_the_server_leaves_alone_what_belongs_to_a_client(
     tmp_path: Path,
 ) -> None:
@@ -183,7 +172,7 @@ def test_a_recorder_around_the_server_leaves_alone_what_belongs_to_a_client(
 
 
 @cell("nested agents")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_a_recorder_around_the_server_takes_what_would_go_nowhere(connect: Any) -> None:
     parent = {"traceparent": f"00-{'ab' * 16}-{'cd' * 8}-01", "trace_id": "ab" * 16}
     recorder: Any = td.TraceRecorder()
@@ -204,7 +193,7 @@ def test_a_recorder_around_the_server_takes_what_would_go_nowhere(connect: Any) 
 
 
 @cell("async")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_a_client_without_us_makes_runs_of_their_own(connect: Any, journal: Path) -> None:
     async def play(client: Any) -> None:
         await client.call_tool("add", {"first": 1, "second": 2})
@@ -220,7 +209,7 @@ def test_a_client_without_us_makes_runs_of_their_own(connect: Any, journal: Path
 
 
 @cell("parallel calls")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_parallel_requests_are_runs_of_their_own(connect: Any, journal: Path) -> None:
     async def play(client: Any) -> None:
         await asyncio.gather(
@@ -235,7 +224,7 @@ def test_parallel_requests_are_runs_of_their_own(connect: Any, journal: Path) ->
 
 
 @cell("tool error")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_failures_of_tools_are_failed_calls(connect: Any, journal: Path) -> None:
     @td.tool
     def burn(page: str) -> str:
@@ -256,7 +245,7 @@ def test_failures_of_tools_are_failed_calls(connect: Any, journal: Path) -> None
 
 
 @cell("cancellation")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_a_request_that_is_cancelled_is_an_interrupted_call(connect: Any, journal: Path) -> None:
     async def play(client: Any) -> None:
         task = asyncio.create_task(client.call_tool("wait", {"seconds": 9, "word": "x"}))
@@ -271,7 +260,7 @@ def test_a_request_that_is_cancelled_is_an_interrupted_call(connect: Any, journa
 
 
 @cell("masking")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_secrets_are_masked_in_what_the_server_writes(tmp_path: Path) -> None:
     async def play(session: Any) -> None:
         found = await session.call_tool("greet", {"name": SECRET})
@@ -284,7 +273,7 @@ def test_secrets_are_masked_in_what_the_server_writes(tmp_path: Path) -> None:
 
 
 @cell("no recorder")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_without_a_recorder_and_a_place_to_write_a_server_does_nothing_more(
     connect: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -357,7 +346,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 @pytest.mark.parametrize("told", HOSTILE)
 def test_a_parent_that_cannot_be_one_is_counted_and_ignored(told: Any, journal: Path) -> None:
     async def play(client: Any) -> None:
@@ -374,7 +363,7 @@ def test_a_parent_that_cannot_be_one_is_counted_and_ignored(told: Any, journal: 
 
 
 @cell("replay")
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 def test_recorded_answers_stand_in_for_a_servers_tools(connect: Any) -> None:
     class Source:
         def answer(self, asked: AskedCall, /) -> GivenAnswer | LetRun:
@@ -400,7 +389,7 @@ def test_recorded_answers_stand_in_for_a_servers_tools(connect: Any) -> None:
     assert got == ["answer to Sam"]
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.installs("mcp")
 @pytest.mark.parametrize("name", ["_start", "_served", "_served_before_2"])
 def test_a_fault_of_ours_leaves_the_server_at_work(
     name: str, connect: Any, journal: Path, monkeypatch: pytest.MonkeyPatch

@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import inspect
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 
 import tracedance_sdk as td
-from tracedance_sdk.testing import Check, Driver, Endpoint, Scene, checks_for
+from tests.frameworks.drivers import IntegrationDriver, instrumented, promises
+from tracedance_sdk.testing import Check, Driver, Endpoint, Scene
 
 pytestmark = pytest.mark.needs("openai")
 
 
-class _Chat(Driver):
+class _Chat(IntegrationDriver):
     """An agent's loop of a few lines around chat completions; its tools are decorated functions."""
 
     framework = "openai"
+    integration = "openai"
     names_agent = False
     tool_errors_end_runs = False
-
-    def install(self) -> None:
-        from tracedance_integrations import openai as td_openai
-
-        td_openai.install()
-
-    def uninstall(self) -> None:
-        from tracedance_integrations import openai as td_openai
-
-        td_openai.uninstall()
 
     def places(self) -> list[tuple[Any, str]]:
         from openai import APIResponse, AsyncAPIResponse, AsyncStream, Stream
@@ -108,21 +100,8 @@ class _Chat(Driver):
                 return str(message.content)
             messages += await asyncio.to_thread(_answers, message, tools)
 
-    @contextlib.contextmanager
-    def others(self) -> Iterator[Callable[[], int]]:
-        instrumentation = pytest.importorskip("openinference.instrumentation.openai")
-        from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-        from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-
-        exporter, provider = InMemorySpanExporter(), TracerProvider()
-        provider.add_span_processor(SimpleSpanProcessor(exporter))
-        instrumentor = instrumentation.OpenAIInstrumentor()
-        instrumentor.instrument(tracer_provider=provider)
-        try:
-            yield lambda: len(exporter.get_finished_spans())
-        finally:
-            instrumentor.uninstrument()
+    def others(self) -> AbstractContextManager[Callable[[], int]]:
+        return instrumented("openai", "OpenAIInstrumentor")
 
 
 class _Responses(_Chat):
@@ -248,21 +227,6 @@ def _gathered(chunks: Any) -> Any:
     return state.get_final_completion().choices[0].message
 
 
-_DRIVERS = (_Chat(), _Responses())
-
-
-@pytest.mark.parametrize(
-    ("driver", "check"),
-    [
-        pytest.param(
-            driver,
-            check,
-            id=f"{driver.framework}-{check}",
-            marks=pytest.mark.cell(driver.framework, check.capability, package="openai"),
-        )
-        for driver in _DRIVERS
-        for check in checks_for(driver)
-    ],
-)
+@promises(_Chat(), _Responses(), package="openai")
 def test_the_client_is_recorded_as_promised(driver: Driver, check: Check) -> None:
     check(driver)

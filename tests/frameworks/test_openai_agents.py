@@ -9,26 +9,18 @@ from typing import Any
 
 import pytest
 
-from tracedance_sdk.testing import Check, Driver, Endpoint, Scene, checks_for
+from tests.frameworks.drivers import IntegrationDriver, instrumented, own_loop, promises
+from tracedance_sdk.testing import Check, Driver, Endpoint, Scene
 
 pytestmark = pytest.mark.needs("agents")
 
 
-class _Responses(Driver):
+class _Responses(IntegrationDriver):
     """The agent of a scene, with the SDK's own model for the Responses API."""
 
     framework = "openai-agents"
+    integration = "openai_agents"
     model = "OpenAIResponsesModel"
-
-    def install(self) -> None:
-        from tracedance_integrations import openai_agents
-
-        openai_agents.install()
-
-    def uninstall(self) -> None:
-        from tracedance_integrations import openai_agents
-
-        openai_agents.uninstall()
 
     def places(self) -> list[tuple[Any, str]]:
         from agents import OpenAIChatCompletionsModel, OpenAIResponsesModel, run, tool
@@ -98,11 +90,7 @@ class _Responses(Driver):
     @contextlib.contextmanager
     def others(self) -> Iterator[Callable[[], int]]:
         """Have OpenInference's instrumentation and a processor of the SDK's own tracing."""
-        instrumentation = pytest.importorskip("openinference.instrumentation.openai_agents")
         from agents import TracingProcessor, set_trace_processors, set_tracing_disabled
-        from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-        from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
         class Ends(TracingProcessor):  # type: ignore[misc]  # untyped where it is not installed
             def __init__(self) -> None:
@@ -117,16 +105,14 @@ class _Responses(Driver):
             on_trace_start = on_trace_end = on_span_start = _ignored
             shutdown = force_flush = _ignored
 
-        exporter, provider, own = InMemorySpanExporter(), TracerProvider(), Ends()
-        provider.add_span_processor(SimpleSpanProcessor(exporter))
+        own = Ends()
+        name, options = "OpenAIAgentsInstrumentor", {"exclusive_processor": False}
         set_tracing_disabled(False)
         set_trace_processors([own])
-        instrumentor = instrumentation.OpenAIAgentsInstrumentor()
-        instrumentor.instrument(tracer_provider=provider, exclusive_processor=False)
         try:
-            yield lambda: min(len(exporter.get_finished_spans()), own.spans)
+            with instrumented("openai_agents", name, **options) as count:
+                yield lambda: min(count(), own.spans)
         finally:
-            instrumentor.uninstrument()
             set_trace_processors([])
             set_tracing_disabled(True)
 
@@ -142,18 +128,6 @@ def client_of(endpoint: Endpoint) -> Any:
     from openai import AsyncOpenAI
 
     return AsyncOpenAI(base_url=endpoint.openai_url, api_key="fake", max_retries=0)
-
-
-@contextlib.contextmanager
-def own_loop() -> Iterator[asyncio.AbstractEventLoop]:
-    """Have a loop that the SDK's `run_sync` takes as the thread's own."""
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    try:
-        yield loop
-    finally:
-        asyncio.set_event_loop(None)
-        loop.close()
 
 
 def _as_tool(agent: Any, helper: Scene) -> Any:
@@ -175,21 +149,6 @@ def no_vendor() -> None:
     set_tracing_disabled(True)
 
 
-_DRIVERS = (_Responses(), _Chat())
-
-
-@pytest.mark.parametrize(
-    ("driver", "check"),
-    [
-        pytest.param(
-            driver,
-            check,
-            id=f"{driver.framework}-{check}",
-            marks=pytest.mark.cell(driver.framework, check.capability, package="openai-agents"),
-        )
-        for driver in _DRIVERS
-        for check in checks_for(driver)
-    ],
-)
+@promises(_Responses(), _Chat(), package="openai-agents")
 def test_the_sdk_is_recorded_as_promised(driver: Driver, check: Check) -> None:
     check(driver)

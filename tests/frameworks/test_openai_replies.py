@@ -11,7 +11,11 @@ import pytest
 
 import tracedance_sdk as td
 
-pytestmark = [pytest.mark.needs("openai"), pytest.mark.filterwarnings("error")]
+pytestmark = [
+    pytest.mark.installs("openai"),
+    pytest.mark.needs("openai"),
+    pytest.mark.filterwarnings("error"),
+]
 
 ASKED: Any = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
 
@@ -110,15 +114,6 @@ def _words(*texts: str) -> _Body:
 
 
 EVENTS = "text/event-stream"
-
-
-@pytest.fixture(autouse=True)
-def _installed() -> Iterator[None]:
-    from tracedance_integrations import openai as td_openai
-
-    td_openai.install()
-    yield
-    td_openai.uninstall()
 
 
 def _recorded(play: Callable[[], Any]) -> tuple[Any, list[Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 import tracedance_sdk as td
+from tests.frameworks.drivers import IntegrationDriver, collected_spans, own_loop, promises
 from tracedance_sdk.testing import (
     Check,
     Desk,
@@ -18,7 +18,6 @@ from tracedance_sdk.testing import (
     Scene,
     check_quiet,
     check_trace,
-    checks_for,
     expected,
     mail,
     scripted_models,
@@ -27,21 +26,12 @@ from tracedance_sdk.testing import (
 pytestmark = pytest.mark.needs("pydantic_ai")
 
 
-class _Chat(Driver):
+class _Chat(IntegrationDriver):
     """An agent on OpenAI's chat completions."""
 
     framework = "pydantic-ai"
+    integration = "pydantic_ai"
     tool_errors_end_runs = True
-
-    def install(self) -> None:
-        from tracedance_integrations import pydantic_ai as td_pydantic_ai
-
-        td_pydantic_ai.install()
-
-    def uninstall(self) -> None:
-        from tracedance_integrations import pydantic_ai as td_pydantic_ai
-
-        td_pydantic_ai.uninstall()
 
     def places(self) -> list[tuple[Any, str]]:
         from pydantic_ai import Agent
@@ -83,7 +73,7 @@ class _Chat(Driver):
         return asked
 
     def run(self, scene: Scene, endpoint: Endpoint) -> str:
-        with _own_loop() as loop:
+        with own_loop() as loop:
             client = self.client(endpoint)
             try:
                 return str(self.agent(scene, client).run_sync(scene.user).output)
@@ -95,7 +85,7 @@ class _Chat(Driver):
             return str((await self.agent(scene, client).run(scene.user)).output)
 
     def run_streamed(self, scene: Scene, endpoint: Endpoint) -> str:
-        with _own_loop() as loop:
+        with own_loop() as loop:
             client = self.client(endpoint)
             try:
                 agent = self.agent(scene, client)
@@ -115,7 +105,7 @@ class _Chat(Driver):
         from pydantic_ai import Agent
         from pydantic_ai.models.instrumented import InstrumentationSettings
 
-        exporter, provider = _tracing()
+        provider, exporter = collected_spans()
         Agent.instrument_all(InstrumentationSettings(tracer_provider=provider))
         try:
             yield lambda: len(exporter.get_finished_spans())
@@ -141,7 +131,7 @@ class _Responses(_Chat):
         from pydantic_ai import Agent
         from pydantic_ai.models.instrumented import InstrumentationSettings
 
-        exporter, provider = _tracing(foreign.OpenInferenceSpanProcessor())
+        provider, exporter = collected_spans(foreign.OpenInferenceSpanProcessor())
         Agent.instrument_all(InstrumentationSettings(tracer_provider=provider))
         try:
             yield lambda: sum(
@@ -175,30 +165,6 @@ async def _look_on(_: Any, events: Any) -> None:
         pass
 
 
-@contextlib.contextmanager
-def _own_loop() -> Iterator[asyncio.AbstractEventLoop]:
-    """Have an event loop for the framework's synchronous methods, and close it."""
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    try:
-        yield loop
-    finally:
-        loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.close()
-        asyncio.set_event_loop(None)
-
-
-def _tracing(*processors: Any) -> tuple[Any, Any]:
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-
-    exporter, provider = InMemorySpanExporter(), TracerProvider()
-    for processor in (*processors, SimpleSpanProcessor(exporter)):
-        provider.add_span_processor(processor)
-    return exporter, provider
-
-
 def _family(root: Any) -> list[Any]:
     found = list(root.__subclasses__())
     return found + [member for child in found for member in _family(child)]
@@ -207,19 +173,7 @@ def _family(root: Any) -> list[Any]:
 _DRIVERS = (_Chat(), _Responses(), _Anthropic())
 
 
-@pytest.mark.parametrize(
-    ("driver", "check"),
-    [
-        pytest.param(
-            driver,
-            check,
-            id=f"{driver.framework}-{check}",
-            marks=pytest.mark.cell(driver.framework, check.capability, package="pydantic-ai-slim"),
-        )
-        for driver in _DRIVERS
-        for check in checks_for(driver)
-    ],
-)
+@promises(*_DRIVERS, package="pydantic-ai-slim")
 def test_the_framework_is_recorded_as_promised(driver: Driver, check: Check) -> None:
     check(driver)
 

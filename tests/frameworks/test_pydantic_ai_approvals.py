@@ -6,17 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.frameworks.test_pydantic_ai_ways import (  # noqa: F401  # fixtures among them
-    call,
-    installed,
-    own_loop,
-    recording,
-    saying,
-    text,
-)
+from tests.frameworks.pydantic_ai_scripts import call, recording, saying, text
 
 pytestmark = [
-    pytest.mark.usefixtures("installed"),
+    pytest.mark.usefixtures("own_loop"),
+    pytest.mark.installs("pydantic_ai"),
     pytest.mark.needs("pydantic_ai"),
     pytest.mark.filterwarnings("default"),
 ]
