@@ -128,6 +128,28 @@ def check(run: Callable[[Endpoint], object], play: Scene, *, is_used: bool = Tru
     return first
 
 
+def check_end(run: Callable[[Endpoint], object]) -> None:
+    """Record a run that a failure ends, and replay it: compare the exceptions."""
+    with scripted_models(scene()) as endpoint, td.TraceRecorder() as recorder:
+        end = _end_of(run, endpoint)
+    with (
+        scripted_models(scene()) as endpoint,
+        td.TraceRecorder() as again,
+        answers_from(Recorded(recorder.trace)),
+    ):
+        assert _end_of(run, endpoint) == end
+    assert end is not None
+    assert [c.result for c in again.trace.calls] == [c.result for c in recorder.trace.calls]
+
+
+def _end_of(run: Callable[[Endpoint], object], endpoint: Endpoint) -> tuple[str, str] | None:
+    try:
+        run(endpoint)
+    except Exception as error:  # noqa: BLE001
+        return type(error).__name__, str(error)
+    return None
+
+
 @pytest.fixture
 def langchain() -> Iterator[None]:
     from tracedance_integrations import langchain as td_langchain
@@ -287,3 +309,154 @@ def _retrying() -> Any:
     if not hasattr(middleware, "ToolRetryMiddleware"):
         pytest.skip("this version of langchain has no such middleware")
     return middleware.ToolRetryMiddleware(max_retries=0)
+
+
+@pytest.fixture
+def openai_agents() -> Iterator[None]:
+    import agents
+    from tracedance_integrations import openai_agents
+
+    agents.set_tracing_disabled(True)
+    openai_agents.install()
+    yield
+    openai_agents.uninstall()
+
+
+def _hidden(_: Any, error: Exception) -> str:
+    return f"It did not work: {_in_words(error)}"
+
+
+async def _hidden_async(context: Any, error: Exception) -> str:
+    return _hidden(context, error)
+
+
+def clerk_of_openai(tool: Any, *, streamed: bool) -> Callable[[Endpoint], object]:
+    async def play(endpoint: Endpoint) -> object:
+        from agents import Agent, OpenAIChatCompletionsModel, Runner
+        from openai import AsyncOpenAI
+
+        async with AsyncOpenAI(base_url=endpoint.openai_url, api_key="fake") as client:
+            model = OpenAIChatCompletionsModel(model="scripted", openai_client=client)
+            clerk = Agent(
+                name="clerk", instructions="You are the clerk.", model=model, tools=[tool]
+            )
+            if not streamed:
+                return await Runner.run(clerk, "Order!")
+            result = Runner.run_streamed(clerk, "Order!")
+            async for _ in result.stream_events():
+                pass
+            return result
+
+    return lambda endpoint: asyncio.run(play(endpoint))
+
+
+@pytest.mark.needs("agents")
+@pytest.mark.usefixtures("openai_agents")
+@cell("openai-agents", "replay")
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize(
+    "told", [None, _hidden, _hidden_async], ids=["by default", "function", "coroutine"]
+)
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failure_that_openais_agents_tell_the_model_is_told_in_the_same_words(
+    name: str, told: Any, streamed: bool
+) -> None:
+    from agents import function_tool
+
+    of = {} if told is None else {"failure_error_function": told}
+    check(clerk_of_openai(function_tool(order_of(name), **of), streamed=streamed), scene())
+
+
+@pytest.mark.needs("agents")
+@pytest.mark.usefixtures("openai_agents")
+@cell("openai-agents", "replay")
+def test_arguments_that_openais_agents_refuse_are_refused_in_the_same_words() -> None:
+    from agents import function_tool
+
+    play = scene(item=[1, 2])
+    check(clerk_of_openai(function_tool(order_of("own")), streamed=False), play, is_used=False)
+
+
+@pytest.mark.needs("agents")
+@pytest.mark.usefixtures("openai_agents")
+@cell("openai-agents", "replay")
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failure_that_ends_a_run_of_openais_agents_ends_it_with_the_same_words(name: str) -> None:
+    from agents import function_tool
+
+    check_end(
+        clerk_of_openai(function_tool(order_of(name), failure_error_function=None), streamed=False)
+    )
+
+
+@pytest.fixture
+def pydantic_ai() -> Iterator[None]:
+    from tracedance_integrations import pydantic_ai as td_pydantic_ai
+
+    td_pydantic_ai.install()
+    yield
+    td_pydantic_ai.uninstall()
+
+
+def raising(name: str) -> Callable[[str], Any]:
+    """Return a tool that fails in a way which the framework tells the model."""
+
+    def order(item: str) -> str:
+        """Order something."""
+        from pydantic_ai import exceptions
+
+        USES.append(item)
+        if name in FAILURES:
+            return str(FAILURES[name](item))
+        raise getattr(exceptions, name)(f"not this {item}")
+
+    return order
+
+
+def clerk_of_pydantic(tool: Any, *, streamed: bool) -> Callable[[Endpoint], object]:
+    async def play(endpoint: Endpoint) -> object:
+        from openai import AsyncOpenAI
+        from pydantic_ai import Agent
+        from pydantic_ai.models.openai import OpenAIChatModel
+        from pydantic_ai.providers.openai import OpenAIProvider
+
+        async with AsyncOpenAI(base_url=endpoint.openai_url, api_key="fake") as client:
+            model = OpenAIChatModel("scripted", provider=OpenAIProvider(openai_client=client))
+            clerk: Any = Agent(model, instructions="You are the clerk.", tools=[tool], retries=3)
+            if not streamed:
+                return await clerk.run("Order!")
+            async with clerk.run_stream("Order!") as result:
+                return await result.get_output()
+
+    return lambda endpoint: asyncio.run(play(endpoint))
+
+
+@pytest.mark.needs("pydantic_ai", "openai")
+@pytest.mark.usefixtures("pydantic_ai")
+@cell("pydantic-ai", "replay")
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("name", ["ModelRetry", "ToolFailed", "refused_inside"])
+def test_a_failure_that_pydantic_ai_tells_the_model_is_told_in_the_same_words(
+    name: str, streamed: bool
+) -> None:
+    from pydantic_ai import exceptions
+
+    if name not in FAILURES and not hasattr(exceptions, name):
+        pytest.skip("this version of pydantic-ai has no such exception")
+    check(clerk_of_pydantic(raising(name), streamed=streamed), scene())
+
+
+@pytest.mark.needs("pydantic_ai", "openai")
+@pytest.mark.usefixtures("pydantic_ai")
+@cell("pydantic-ai", "replay")
+def test_arguments_that_pydantic_ai_refuses_are_refused_in_the_same_words() -> None:
+    play = scene(item=[1, 2])
+    check(clerk_of_pydantic(raising("ModelRetry"), streamed=False), play, is_used=False)
+
+
+@pytest.mark.needs("pydantic_ai", "openai")
+@pytest.mark.usefixtures("pydantic_ai")
+@cell("pydantic-ai", "replay")
+@pytest.mark.parametrize("name", sorted(FAILURES.keys() - {"refused_inside"}))
+def test_a_failure_that_ends_a_run_of_pydantic_ai_ends_it_with_the_same_words(name: str) -> None:
+    check_end(clerk_of_pydantic(order_of(name), streamed=False))

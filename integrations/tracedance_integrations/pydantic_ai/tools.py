@@ -6,6 +6,8 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final
 
+import orjson
+
 from tracedance_sdk.recording.answering import open_sources
 from tracedance_sdk.recording.contexts import reset_quietly
 from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
@@ -67,7 +69,15 @@ def _asked(
         name = part.tool_name
         tool_args = _given(part.args_as_dict(), tool_args, ctx)
     pauses = (exceptions.ApprovalRequired, exceptions.CallDeferred)
-    use = ToolUse(name, tool_args, call_id, outcome=_outcome, pauses=pauses)
+    use = ToolUse(
+        name,
+        tool_args,
+        call_id,
+        outcome=_outcome,
+        pauses=pauses,
+        failure=_refusal,
+        rebuild_failure=partial(_refused_again, name),
+    )
     return (id(ctx.messages), call_id), use
 
 
@@ -93,6 +103,41 @@ def _outcome(value: Any) -> ToolOutcome:
     from pydantic_ai.messages import ToolReturn
 
     return ToolOutcome(value.return_value if isinstance(value, ToolReturn) else value)
+
+
+def _refusal(error: BaseException) -> ToolOutcome | None:
+    """Return what a model is told when the tool's own code refused a value, with pydantic."""
+    from pydantic import ValidationError
+
+    if not isinstance(error, ValidationError):
+        return None
+    told = error.json(include_url=False, include_context=False)
+    return ToolOutcome.of_failure(orjson.loads(told), error)
+
+
+def _refused_again(name: str, content: Any) -> Any:
+    """Raise a recorded refusal, as its details were told; anything else is returned.
+
+    Raises:
+        ValidationError: The content is the details of one.
+    """
+    from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
+
+    if not content or not isinstance(content, list) or not all(map(_is_detail, content)):
+        return content
+    details = [
+        InitErrorDetails(
+            type=PydanticCustomError(detail["type"], detail["msg"]),
+            loc=tuple(detail["loc"]),
+            input=detail.get("input"),
+        )
+        for detail in content
+    ]
+    raise ValidationError.from_exception_data(name, details)
+
+
+def _is_detail(value: Any) -> bool:
+    return isinstance(value, dict) and {"type", "loc", "msg"} <= value.keys()
 
 
 def _told_again(error: ReplayedError) -> Exception | None:

@@ -60,8 +60,8 @@ class ToolUse(NamedTuple):
             with the same id goes on with the same call.
         failure: Reads what an exception of the library's own says of a failure; None for one that
             is recorded like any other.
-        rebuild_failure: Like `rebuild`, of a recorded failure that was returned. None where it is
-            shown to the model like any other answer.
+        rebuild_failure: Like `rebuild`, of a recorded failure that has content. It may raise. None
+            where it is shown to the model like any other answer.
         may_be_body: Made in a framework's tool of the same name, perhaps with a prefix, it is what
             that tool does, and no call of its own.
     """
@@ -93,7 +93,7 @@ class ToolUse(NamedTuple):
         except BaseException as error:
             if call is not None and tokens is not None:
                 call.leave(tokens)
-                self._stop(call, error)
+                self._stop(call, error, None if use is None else use.failed)
             raise
         if call is not None and tokens is not None:
             call.leave(tokens)
@@ -117,7 +117,7 @@ class ToolUse(NamedTuple):
             survive_closing(error)
             if call is not None and tokens is not None:
                 call.leave(tokens)
-                self._stop(call, error)
+                self._stop(call, error, None if use is None else use.failed)
             raise
         if call is not None and tokens is not None:
             call.leave(tokens)
@@ -164,10 +164,14 @@ class ToolUse(NamedTuple):
     def _given(self) -> object:
         return self.arguments() if callable(self.arguments) else self.arguments
 
-    def _stop(self, call: SharedCall, error: BaseException) -> None:
+    def _stop(self, call: SharedCall, error: BaseException, failed: Result | None) -> None:
         if self.call_id and isinstance(error, self.pauses):
             call.pause()
             call.run.paused[self.call_id] = call
+            return
+        if failed is not None and failed.error is not None:
+            # Recorded as told, and raised again: what is raised now says less of the error.
+            GUARD.attempt("error", call.run.faults, _fail_again, call, failed)
             return
         told = self._told_of(call, error)
         if told is None:
@@ -220,8 +224,7 @@ class ToolUse(NamedTuple):
     def _told(self, call: SharedCall, value: object, failed: Result | None) -> None:
         if failed is not None and failed.error is not None:
             # Recorded as caught by the framework: what it returns now says less of the error.
-            error = failed.error
-            call.fail_softly(failed.content, Failure(error.type, error.message, interrupted=False))
+            _fail_again(call, failed)
             return
         if self.outcome is None:
             call.succeed(value)
@@ -233,6 +236,12 @@ class ToolUse(NamedTuple):
             call.succeed(told.content)
         else:
             call.fail_softly(told.content, _failure(told))
+
+
+def _fail_again(call: SharedCall, failed: Result) -> None:
+    error = failed.error
+    if error is not None:
+        call.fail_softly(failed.content, Failure(error.type, error.message, interrupted=False))
 
 
 def _failure(told: ToolOutcome) -> Failure:
