@@ -119,13 +119,13 @@ def _replay(text: str, collected: Pieces) -> tuple[ModelReply | None, bool]:
         if data.startswith(_DONE):
             is_whole = True
             break
-        event = _parsed(data)
-        if not isinstance(event, dict):
+        event = _parsed(data, _EVENTS)
+        if not isinstance(event, Told):
             continue
         is_whole = is_whole or event.get("type") in _LAST
         failed = _failure(event)
         if failed is None:
-            GUARD.attempt("piece", PROCESS_FAULTS, collected.add, Told(event))
+            GUARD.attempt("piece", PROCESS_FAULTS, collected.add, event)
         else:
             failure = failed
     reply = collected.reply()
@@ -160,31 +160,16 @@ def said_or_failed(read: Callable[[Any], ModelReply | None], found: Any) -> Mode
         )
 
 
-class Told:
+class Told(dict[str, Any]):
     """An object of JSON, looked into as a client's model is; what it does not tell is None."""
 
-    __slots__ = ("_told",)
-
-    def __init__(self, told: dict[str, Any]) -> None:
-        self._told = told
-
     def __getattr__(self, name: str) -> Any:
-        return _looked_into(self._told.get(name))
+        return self.get(name)
 
     @property
     def model_extra(self) -> dict[str, Any]:
         """All that it tells."""
-        return self._told
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what it tells."""
-        return self._told
-
-
-def _looked_into(value: Any) -> Any:
-    if isinstance(value, dict):
-        return Told(value)
-    return [_looked_into(item) for item in value] if isinstance(value, list) else value
+        return self
 
 
 def _events(text: str) -> Iterator[str]:
@@ -210,9 +195,13 @@ def _events(text: str) -> Iterator[str]:
         yield "\n".join(data)
 
 
-def _parsed(text: str) -> Any:
+_BODIES: Final = json.JSONDecoder(strict=False)
+_EVENTS: Final = json.JSONDecoder(object_hook=Told, strict=False)
+
+
+def _parsed(text: str, decoder: json.JSONDecoder = _BODIES) -> Any:
     try:
-        return json.loads(text, strict=False)
+        return decoder.decode(text)
     except (ValueError, RecursionError):
         return None
 
