@@ -115,12 +115,13 @@ if TYPE_CHECKING:
         reasoning_part,
         text_part,
     )
-    from tracedance_sdk.formats.turn_origins import attribute_turns
+    from tracedance_sdk.formats.turn_origins import SUBAGENT_TASK, attribute_turns
     from tracedance_sdk.formats.walking import TraceSource
 
 __all__ = [
     "GROUP",
     "MARK",
+    "SUBAGENT_TASK",
     "Attributed",
     "Classified",
     "Collected",
@@ -312,7 +313,7 @@ __getattr__, __dir__ = lazy_face(
         "trace_json": ("load_trace", "save_trace", "trace_from_document"),
         "traceeval": ("is_traceeval", "trace_from_traceeval", "traceeval_from_trace"),
         "transcript": ("Transcript", "media_part", "read_arguments", "reasoning_part", "text_part"),
-        "turn_origins": ("attribute_turns",),
+        "turn_origins": ("SUBAGENT_TASK", "attribute_turns"),
         "walking": ("TraceSource",),
     },
 )

@@ -295,6 +295,8 @@ def _nested(driver: Driver) -> None:
     check_trace(driver, traces[1], wanted)
     parent = traces[1].parent
     same(None if parent is None else parent.trace_id, traces[0].id, "the parent of the helper")
+    writers = [trace.turns[0].origin for trace in traces]
+    same(writers, ["human", "agent"], "who wrote the first turns")
 
 
 def _masked(driver: Driver) -> None:

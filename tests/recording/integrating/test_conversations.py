@@ -12,7 +12,7 @@ import tracedance_sdk as td
 from tracedance_sdk.formats import Message, ModelRequest, SeenCall, SeenResult, request_from_chat
 from tracedance_sdk.otel import recover
 from tracedance_sdk.recording.guard import GUARD
-from tracedance_sdk.recording.integrating import ModelReply, start_model_call
+from tracedance_sdk.recording.integrating import ModelReply, start_agent, start_model_call
 from tracedance_sdk.trace import Trace
 
 SYSTEM = {"role": "system", "content": "Be brief."}
@@ -357,3 +357,52 @@ def test_a_reply_that_is_being_read_when_the_run_ends_keeps_what_came() -> None:
         call.seen_so_far = lambda: ModelReply(said("Half"))
     last = recorder.trace.turns[-1]
     assert (last.text, (last.model_extra or {}).get("interrupted")) == ("Half", True)
+
+
+def origins(trace: Trace) -> list[tuple[str, Any]]:
+    return [(turn.origin, getattr(turn, "origin_rule", None)) for turn in trace.turns]
+
+
+def work(call_id: str | None, *asked: Any, reply: Any = "Noon.") -> None:
+    agent = start_agent("helper", call_id=call_id)
+    tokens = agent.enter()
+    ask(*asked, reply=reply)
+    ask(*asked, {"role": "assistant", "content": "Noon."}, USER, reply="Still noon.")
+    agent.leave(tokens)
+    agent.succeed(None)
+
+
+def test_the_task_of_a_sub_agent_was_written_by_whoever_called_it() -> None:
+    @td.tool
+    def ask_helper() -> None:
+        work(None, USER)
+
+    with td.TraceRecorder(agent="clerk") as recorder:
+        ask(USER, reply="I ask.")
+        ask_helper()
+    clerk, helper = recorder.traces
+    assert origins(clerk)[0] == ("human", None)
+    human, agent = ("human", None), ("agent", None)
+    assert origins(helper) == [("agent", "subagent-task"), agent, human, agent]
+
+
+def test_a_conversation_that_an_agent_is_handed_stays_a_humans() -> None:
+    with td.TraceRecorder(agent="clerk") as recorder:
+        ask(USER, reply=ASKING)
+        work("c1", USER, ASKING, ANSWER)
+    helper = recorder.traces[1]
+    assert helper.parent is not None
+    assert helper.parent.call_id == "c1"
+    assert [turn.origin for turn in helper.turns if turn.role == "user"] == ["human"] * 2
+
+
+def test_an_agent_that_no_call_started_was_asked_by_a_human() -> None:
+    with td.TraceRecorder(agent="clerk") as recorder:
+        outer = start_agent("clerk")
+        tokens = outer.enter()
+        work(None, USER)
+        outer.leave(tokens)
+        outer.succeed(None)
+    helper = recorder.traces[1]
+    assert helper.parent is not None
+    assert origins(helper)[0] == ("human", None)

@@ -6,7 +6,14 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tracedance_sdk.formats import Heard, Message, ModelRequest, SeenCall, SeenResult
+from tracedance_sdk.formats import (
+    SUBAGENT_TASK,
+    Heard,
+    Message,
+    ModelRequest,
+    SeenCall,
+    SeenResult,
+)
 from tracedance_sdk.formats import read_arguments as read_text
 from tracedance_sdk.recording.calls import OpenCall, start_call
 from tracedance_sdk.recording.describing import describe_further
@@ -52,6 +59,8 @@ class Talk:
         self._is_telling = False
         self._told = 0
         self._requests: dict[str, tuple[str, Json]] = {}
+        # Whoever called a sub-agent wrote its first prompt.
+        self._wants_task = run.identity.parent_call_id is not None
         for waiting in turns.waiting:
             self._overhear(waiting.turn)
         turns.told = self._overhear
@@ -62,6 +71,8 @@ class Talk:
             before = self._heard.rewritten
             describe_further(self._run, system_prompt=request.system, tools=request.tools)
             new = self._heard.new_in(request.messages, after_all=request.follows is not None)
+            if self._wants_task and any(m.speaker == "assistant" for m in request.messages):
+                self._wants_task = False  # It was handed a conversation, not a task.
             for message in new:
                 self._tell(message)
             return Shown(self._heard.rewritten == before, self._told)
@@ -97,6 +108,9 @@ class Talk:
         facts: dict[str, Any] = {"copied_context": True} if role == "assistant" else {}
         if message.speaker == "tool":
             facts["origin"] = "environment"
+        elif role == "user" and self._wants_task:
+            facts = {"origin": "agent", "origin_rule": SUBAGENT_TASK}
+            self._wants_task = False
         if rest:
             self._record(role, message._replace(pieces=rest), **facts)
         if message.speaker == "assistant":
