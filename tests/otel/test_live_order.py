@@ -62,7 +62,7 @@ def end(begun: EventRecord, *, parent: str | None = None, **facts: Any) -> SpanR
 
 def chat(turn: Turn, *, parent: str = ROOT, before: tuple[Turn, ...] = ()) -> SpanRecord:
     waiting = messages_text(before, placed=False) if before else None
-    attributes = turn_attributes(turn, before=waiting)
+    attributes = turn_attributes(message_json(turn, placed=False), before=waiting)
     span = f"c{turn.index:015x}"
     return SpanRecord("chat", OTEL, span, parent, CLIENT, ns(1), ns(2), attributes)
 
@@ -96,7 +96,7 @@ def as_recorded(trace: Trace) -> list[EvidenceRecord]:
     ]
     for turn in trace.turns:
         if turn.role != "assistant":
-            attributes = turn_attributes(turn, placed=True)
+            attributes = turn_attributes(message_json(turn, placed=True))
             events.append(EventRecord(TURN, root.trace_id, root.span_id, root.start_ns, attributes))
     for span in inner:
         facts = {k: v for k, v in span.attributes.items() if not k.startswith("tracedance.result")}
@@ -144,7 +144,7 @@ def test_calls_stand_in_order_of_start_and_requests_never_executed_last() -> Non
     run = start(system_prompt="Be brief", initial_state="null")
     records: list[EvidenceRecord] = [
         run,
-        EventRecord(TURN, OTEL, ROOT, ns(0.5), turn_attributes(asked)),
+        EventRecord(TURN, OTEL, ROOT, ns(0.5), turn_attributes(message_json(asked, placed=False))),
         chat(turn, before=(asked,)),
         second,
         first,

@@ -72,22 +72,22 @@ class Message(NamedTuple):
     @property
     def calls(self) -> tuple[SeenCall, ...]:
         """The calls it asks for."""
-        return tuple(piece for piece in self.pieces if isinstance(piece, SeenCall))
+        return tuple([piece for piece in self.pieces if type(piece) is SeenCall])
 
     @property
     def results(self) -> tuple[SeenResult, ...]:
         """The results it brings."""
-        return tuple(piece for piece in self.pieces if isinstance(piece, SeenResult))
+        return tuple([piece for piece in self.pieces if type(piece) is SeenResult])
 
     @property
     def parts(self) -> tuple[dict[str, Any], ...]:
         """Its text, reasoning and media."""
-        return tuple(piece for piece in self.pieces if isinstance(piece, dict))
+        return tuple([piece for piece in self.pieces if isinstance(piece, dict)])
 
     @property
     def text(self) -> str:
         """Its text parts joined by newlines."""
-        return "\n".join(part["text"] for part in self.parts if part["type"] == "text")
+        return "\n".join([part["text"] for part in self.parts if part["type"] == "text"])
 
 
 _ROLES: dict[Speaker, tuple[Role, Origin]] = {

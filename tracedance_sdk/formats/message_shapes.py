@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from tracedance_sdk.formats.chat_messages import plain_chat_message
 from tracedance_sdk.formats.message_pieces import Message, Piece, SeenCall, SeenResult, Speaker
 from tracedance_sdk.formats.piece_shapes import read_call, read_pieces
 from tracedance_sdk.formats.transcript import reasoning_part, text_part
@@ -52,6 +53,9 @@ def read_message(value: Any, *, speaker: Speaker | None = None) -> Message | Non
         return Message(speaker, (text_part(value),)) if speaker is not None else None
     if not isinstance(value, dict):
         return None
+    plain = plain_chat_message(value)
+    if plain is not None:
+        return plain
     fields = _unwrapped(value)
     found = _speaker(fields) or _item_speaker(fields) or speaker
     if found is None or not _says_something(fields):

@@ -60,7 +60,7 @@ def request_from_chat(body: Mapping[str, Any]) -> ModelRequest:
     items = place.expect(body.get("messages"), list)
     messages: list[Message] = []
     for index, item in enumerate(items):
-        message = read_message(item)
+        message = item if type(item) is Message else read_message(item)
         if message is None:
             misfit = Misfit(f"expected a message, got {item!r:.40}", "messages", index)
             raise place.located(misfit)
@@ -70,7 +70,7 @@ def request_from_chat(body: Mapping[str, Any]) -> ModelRequest:
         ModelRequest(
             messages,
             None,
-            read_tools(tools),
+            read_tools(tools) if tools else (),
             _text(body.get("model")),
             {key: body[key] for key in CHAT_SETTINGS if body.get(key) not in (None, [], {})},
         )
@@ -98,17 +98,20 @@ def request_from_responses(body: Mapping[str, Any]) -> ModelRequest:
 
 def without_system(request: ModelRequest) -> ModelRequest:
     """Return the request with plain system messages at its beginning as its system prompt."""
-    lead = 0
     texts = [] if request.system is None else [request.system]
+    before = len(texts)
     for message in request.messages:
-        is_plain = all(isinstance(p, dict) and p["type"] == "text" for p in message.pieces)
-        if message.speaker != "system" or not is_plain:
+        if message.speaker != "system" or not _is_text(message):
             break
         texts.append(message.text)
-        lead += 1
+    lead = len(texts) - before
     if not lead:
         return request
     return request._replace(messages=request.messages[lead:], system="\n\n".join(texts))
+
+
+def _is_text(message: Message) -> bool:
+    return all(isinstance(piece, dict) and piece["type"] == "text" for piece in message.pieces)
 
 
 def _of_call(call: ModelCall, body: Mapping[str, Any]) -> ModelRequest:

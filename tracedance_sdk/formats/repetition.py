@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import orjson
 
@@ -17,6 +17,14 @@ _SHORT: Final = 64
 Unit = tuple[str, str]
 """What a piece of a message has in common with its repetition: reasoning, ids and the form of
 arguments differ between the two."""
+
+
+class _Step(NamedTuple):
+    """A message of a conversation, and where its repetition went on after it."""
+
+    message: Message
+    place: int
+    is_head: bool
 
 
 class Heard:
@@ -35,6 +43,7 @@ class Heard:
         # A system prompt stands before the history, and another may take its place there, as
         # after a handoff: it is no part of the order.
         self._heads: set[int] = set()
+        self._steps: list[_Step] = []
 
     def new_in(self, messages: Sequence[Message], *, after_all: bool = False) -> Iterator[Message]:
         """Yield those messages that were not heard before, without the pieces that were.
@@ -43,9 +52,12 @@ class Heard:
             messages: What a model was given, from the beginning of the conversation.
             after_all: They repeat nothing: they continue what was heard.
         """
+        steps = [] if after_all else self._taken_again(messages)
         place = self._length if after_all else 0
         is_head = not after_all
-        for message in messages:
+        if steps:
+            _, place, is_head = steps[-1]
+        for message in messages[len(steps) :]:
             is_head = is_head and message.speaker == "system"
             new: list[Piece] = []
             units: list[Unit] = []
@@ -65,6 +77,18 @@ class Heard:
                 self._keep(units)
                 place = place if is_head else self._length
                 yield message._replace(pieces=tuple(new))
+            steps.append(_Step(message, place, is_head))
+        if not after_all:
+            self._steps = steps
+
+    def _taken_again(self, messages: Sequence[Message]) -> list[_Step]:
+        """Return the steps that the last conversation began with, as this one does."""
+        same = 0
+        for step, message in zip(self._steps, messages, strict=False):
+            if step.message is not message and step.message != message:
+                break
+            same += 1
+        return self._steps[:same]
 
     def remember(self, message: Message) -> None:
         """Take a message as heard."""

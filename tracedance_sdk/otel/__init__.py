@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from tracedance_sdk.otel.disassembly import trace_records
     from tracedance_sdk.otel.evaluations import evaluation_event
     from tracedance_sdk.otel.foreign import ForeignLog, ForeignSpan
+    from tracedance_sdk.otel.json_texts import json_text
     from tracedance_sdk.otel.live import attribute_copy, foreign_log, foreign_span, is_agent_span
     from tracedance_sdk.otel.messages import (
-        json_text,
         message_json,
+        message_of,
         messages_text,
         tool_definitions,
     )
@@ -93,6 +94,7 @@ __all__ = [
     "joined_messages",
     "json_text",
     "message_json",
+    "message_of",
     "messages_text",
     "otlp_lines",
     "readable_span",
@@ -116,7 +118,8 @@ __getattr__, __dir__ = lazy_face(
         "evaluations": ("evaluation_event",),
         "foreign": ("ForeignLog", "ForeignSpan"),
         "live": ("attribute_copy", "foreign_log", "foreign_span", "is_agent_span"),
-        "messages": ("json_text", "message_json", "messages_text", "tool_definitions"),
+        "json_texts": ("json_text",),
+        "messages": ("message_json", "message_of", "messages_text", "tool_definitions"),
         "names": (
             "CALL_START",
             "CHAT",

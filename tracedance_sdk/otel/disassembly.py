@@ -9,7 +9,8 @@ from typing import Any, Final
 from tracedance_sdk.journal import CLIENT, INTERNAL, Attributes, SpanRecord
 from tracedance_sdk.otel import names
 from tracedance_sdk.otel.calls import own_call, span_duration_ms
-from tracedance_sdk.otel.messages import json_text, messages_text, tool_definitions
+from tracedance_sdk.otel.json_texts import json_text
+from tracedance_sdk.otel.messages import message_json, messages_text, tool_definitions
 from tracedance_sdk.otel.own import run_head
 from tracedance_sdk.otel.spans import (
     call_attributes,
@@ -72,7 +73,7 @@ class _Writer:
                 kind=CLIENT,
                 start_ns=start,
                 end_ns=max(start, end),
-                attributes=turn_attributes(turn, before=_told(waiting), placed=True),
+                attributes=turn_attributes(message_json(turn, placed=True), before=_told(waiting)),
             )
         )
 

@@ -7,20 +7,17 @@ that was never executed holds the same of its call, since no span does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-import orjson
-
+from tracedance_sdk.otel.json_texts import json_text
 from tracedance_sdk.otel.names import OURS
 from tracedance_sdk.otel.parts import is_call, is_response, part_json, read_part
 from tracedance_sdk.trace import (
-    UNKNOWN,
     Call,
     Json,
     ToolDefinition,
     Turn,
-    canonical_json,
     plain,
 )
 
@@ -45,15 +42,6 @@ class Message(NamedTuple):
     requests: list[dict[str, Any]]
 
 
-def json_text(value: Json) -> str:
-    """Return a JSON value as compact text."""
-    try:
-        return orjson.dumps(value).decode()
-    except TypeError:
-        # Lone surrogates, integers beyond 64 bits and deep nesting: the fast writer refuses them.
-        return canonical_json(value).decode()
-
-
 def message_json(turn: Turn, *, placed: bool) -> dict[str, Json]:
     """Return a turn as a message.
 
@@ -63,14 +51,33 @@ def message_json(turn: Turn, *, placed: bool) -> dict[str, Json]:
         placed: The turn is complete: a call without result was never executed, and its index is
             final. False while the run goes on.
     """
-    document = plain(turn, without=_IN_PARTS)
-    message: dict[str, Json] = {
-        "role": turn.role,
-        "parts": [
-            *(part_json(part) for part in turn.content),
-            *(_request_json(c, placed=placed) for c in turn.calls if c.result is None or _asked(c)),
-        ],
-    }
+    parts = [
+        *(part_json(plain(part)) for part in turn.content),
+        *(
+            _request_json(plain(call), is_asked=call.result is None, placed=placed)
+            for call in turn.calls
+            if call.result is None or _asked(call)
+        ),
+    ]
+    return _message(plain(turn, without=_IN_PARTS), parts)
+
+
+def message_of(document: Mapping[str, Any]) -> dict[str, Json]:
+    """Return a turn of a run that goes on as a message: the same as `message_json` would.
+
+    Args:
+        document: Of the turn, as `plain` writes it, with its content and calls. Nobody has
+            carried out the calls yet.
+    """
+    parts = [
+        *map(part_json, document["content"]),
+        *(_request_json(call, is_asked=True, placed=False) for call in document["calls"]),
+    ]
+    return _message(document, parts)
+
+
+def _message(document: Mapping[str, Any], parts: list[dict[str, Json]]) -> dict[str, Json]:
+    message: dict[str, Json] = {"role": document["role"], "parts": parts}
     for key in ("name", "finish_reason"):
         if key in document:
             message[key] = document[key]
@@ -154,12 +161,11 @@ def _asked(call: Call) -> bool:
     return call.bound_by != "synthetic" and call.requested_by != "tool"
 
 
-def _request_json(call: Call, *, placed: bool) -> dict[str, Json]:
-    part: dict[str, Json] = {"type": "tool_call", "id": call.id, "name": call.name}
-    if call.arguments is not UNKNOWN:
-        part["arguments"] = call.arguments
-    if call.result is None:
-        rest = {k: v for k, v in plain(call).items() if k not in _SAID_IN_REQUEST}
+def _request_json(call: dict[str, Json], *, is_asked: bool, placed: bool) -> dict[str, Json]:
+    part: dict[str, Json] = {"type": "tool_call"}
+    part.update((key, call[key]) for key in _SAID_IN_REQUEST if key in call)
+    if is_asked:
+        rest = {k: v for k, v in call.items() if k not in _SAID_IN_REQUEST}
         if not placed:
             del rest["index"]
         if rest:

@@ -11,18 +11,24 @@ from typing import Any, Final
 import orjson
 
 from tracedance_sdk.otel.names import OURS
-from tracedance_sdk.trace import Json, Media, Part, blob_digest, plain
+from tracedance_sdk.trace import Json, blob_digest
 
 _OWN_TYPE: Final = "tracedance.part"
 _WORDS: Final = {"text": "text", "reasoning": "reasoning"}
+_BARE: Final = 2
+"""Fields of a part that is words and nothing else."""
+
 _PLACES: Final = {"blob": ("data", "content"), "uri": ("uri", "uri")}
 
 
-def part_json(part: Part) -> dict[str, Json]:
-    """Return a part of a turn's content as a part of a message."""
-    if not isinstance(part, Media) and not part.__pydantic_extra__:
-        return {"type": part.type, "content": part.text}
-    document = plain(part)
+def part_json(document: dict[str, Json]) -> dict[str, Json]:
+    """Return a part of a turn's content as a part of a message.
+
+    Args:
+        document: Of the part.
+    """
+    if len(document) == _BARE and document["type"] in _WORDS:
+        return {"type": document["type"], "content": document["text"]}
     written = _words(document) if document["type"] in _WORDS else _media(document)
     if written is None or is_call(written) or is_response(written):
         return {"type": _OWN_TYPE, OURS: document}

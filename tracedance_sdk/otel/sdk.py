@@ -12,7 +12,7 @@ from opentelemetry.trace import Link as SdkLink
 from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
 from tracedance_sdk.journal import CLIENT, Attribute, Attributes, SpanRecord
-from tracedance_sdk.otel.messages import json_text
+from tracedance_sdk.otel.json_texts import json_text
 from tracedance_sdk.otel.names import DROPPED, JSON_ATTRIBUTES
 from tracedance_sdk.trace import blob_stub
 

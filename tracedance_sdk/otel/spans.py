@@ -5,14 +5,15 @@ Every argument that is documented as JSON is text already serialised; None means
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from tracedance_sdk.journal import Attributes
 from tracedance_sdk.otel import names
+from tracedance_sdk.otel.json_texts import json_text
 
 if TYPE_CHECKING:
-    from tracedance_sdk.trace import BoundBy, Json, Turn
+    from tracedance_sdk.trace import BoundBy, Json
 
 _SETTINGS: Final[dict[str, tuple[str, type]]] = {
     "temperature": ("gen_ai.request.temperature", float),
@@ -81,7 +82,7 @@ def run_attributes(
             names.CONVERSATION_ID: session_id,
             names.PARENT_TRACE_ID: parent_trace_id,
             names.PARENT_CALL_ID: parent_call_id,
-            names.SYSTEM_INSTRUCTIONS: None if system_prompt is None else _text(prompt),
+            names.SYSTEM_INSTRUCTIONS: None if system_prompt is None else json_text(prompt),
             names.TOOL_DEFINITIONS: tools,
             names.METADATA: metadata,
             names.INITIAL_STATE: initial_state,
@@ -115,37 +116,35 @@ def run_end_attributes(
     return attributes
 
 
-def turn_attributes(turn: Turn, *, before: str | None = None, placed: bool = False) -> Attributes:
+def turn_attributes(message: Mapping[str, Any], *, before: str | None = None) -> Attributes:
     """Return a turn: of an assistant for its chat span, of others for their event.
 
     Nothing of the turn is lost; its executed calls have spans of their own.
 
     Args:
-        turn: Any turn. Calls in it without a result are requests.
+        message: The turn, as `message_json` writes it.
         before: JSON of the messages since the last chat span that have no span of their own
             (users' and system turns); only for an assistant's turn.
-        placed: See `message_json`.
     """
-    if turn.role != "assistant" or turn.synthetic:
-        told = _messages([turn], placed=placed)
-        messages = told if before is None else f"{before[:-1]},{told[1:]}"
-        return {names.TURN_INDEX: turn.index, names.INPUT_MESSAGES: messages}
-    attributes: Attributes = {names.OPERATION: names.CHAT, names.TURN_INDEX: turn.index}
-    if turn.model is not None:
-        attributes[names.REQUEST_MODEL] = turn.model
-    if turn.finish_reason is not None:
-        attributes[names.FINISH_REASONS] = (turn.finish_reason,)
-    for key, value in (turn.settings or {}).items():
+    text, turn = json_text([message]), message[names.OURS]
+    if message["role"] != "assistant" or "synthetic" in turn:
+        messages = text if before is None else f"{before[:-1]},{text[1:]}"
+        return {names.TURN_INDEX: turn["index"], names.INPUT_MESSAGES: messages}
+    attributes: Attributes = {names.OPERATION: names.CHAT, names.TURN_INDEX: turn["index"]}
+    if "model" in turn:
+        attributes[names.REQUEST_MODEL] = turn["model"]
+    if "finish_reason" in message:
+        attributes[names.FINISH_REASONS] = (message["finish_reason"],)
+    for key, value in turn.get("settings", {}).items():
         name, kind = _SETTINGS.get(key, ("", str))
         if name and isinstance(value, (kind, int)) and not isinstance(value, bool):
             attributes[name] = kind(value)
-    for field, name in _USAGE.items():
-        count = None if turn.usage is None else getattr(turn.usage, field)
-        if count is not None:
-            attributes[name] = count
+    usage = turn.get("usage")
+    if usage:
+        attributes.update((name, usage[field]) for field, name in _USAGE.items() if field in usage)
     if before is not None:
         attributes[names.INPUT_MESSAGES] = before
-    attributes[names.OUTPUT_MESSAGES] = _messages([turn], placed=placed)
+    attributes[names.OUTPUT_MESSAGES] = text
     return attributes
 
 
@@ -265,19 +264,6 @@ def read_usage(attributes: Attributes) -> dict[str, int]:
     if counts["cache_write_tokens"] is None:
         counts["cache_write_tokens"] = attributes.get(names.CACHE_CREATION_TOKENS)
     return {field: count for field, count in counts.items() if type(count) is int}
-
-
-def _messages(turns: Sequence[Turn], *, placed: bool) -> str:
-    # Turns are models, which a program that reports none need not load.
-    from tracedance_sdk.otel.messages import messages_text
-
-    return messages_text(turns, placed=placed)
-
-
-def _text(value: Json) -> str:
-    from tracedance_sdk.otel.messages import json_text
-
-    return json_text(value)
 
 
 def _add(attributes: Attributes, optional: dict[str, str | None]) -> None:

@@ -24,7 +24,7 @@ from tracedance_sdk.otel.dialects.facts import CONTENT, PLACES, fact_index
 from tracedance_sdk.otel.dialects.kinds import StepKind, step_kind
 from tracedance_sdk.otel.dialects.places import FactPlace
 from tracedance_sdk.otel.foreign import ForeignSpan
-from tracedance_sdk.otel.messages import json_text
+from tracedance_sdk.otel.json_texts import json_text
 from tracedance_sdk.otel.values import text_of
 from tracedance_sdk.trace import UNKNOWN, Json
 

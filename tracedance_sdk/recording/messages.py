@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, get_args
 
 from pydantic import ValidationError
 
@@ -17,11 +17,13 @@ from tracedance_sdk.trace import (
     Call,
     Json,
     Media,
+    Origin,
     Part,
     Record,
     Request,
     Role,
     Turn,
+    Usage,
     call_key,
     invalid_trace,
     parse_json,
@@ -33,7 +35,16 @@ _R = TypeVar("_R", bound=Record)
 ORIGINS: Final[dict[Role, str]] = {"user": "human", "system": "harness", "assistant": "agent"}
 """Who writes the turns of a role unless the program says otherwise."""
 
+_ORIGINS: Final = frozenset(get_args(Origin))
 _PARTS: Final = ("text", "reasoning", "media")
+_WORDS: Final = ("name", "model", "finish_reason")
+_ASKED: Final = {"id", "name", "arguments", "raw_arguments"}
+_BARE: Final = 2
+"""Fields of a part that is words and nothing else."""
+
+_USAGE: Final = frozenset(Usage.model_fields)
+_AS_THEY_ARE: Final = frozenset({str, int, bool, dict, list})
+_NOTHING: Final[dict[str, Json]] = {}
 
 
 def turn_document(role: Role, content: object, calls: Iterable[object], **facts: Any) -> bytes:
@@ -60,8 +71,47 @@ def turn_document(role: Role, content: object, calls: Iterable[object], **facts:
         "content": [_part(part) for part in _listed(content)],
         "calls": [_requested(call, place) for place, call in enumerate(calls)],
     }
-    document |= {key: _plain(value) for key, value in facts.items() if value is not None}
+    for key, value in facts.items():
+        if value is not None:
+            document[key] = value if type(value) in _AS_THEY_ARE else _plain(value)
     return freeze(document)
+
+
+def is_settled(document: Mapping[str, Any]) -> bool:
+    """Whether a turn's document surely is as the trace would write it: then none has to be built.
+
+    Args:
+        document: As `turn_document` made it. Its times are not looked at.
+    """
+    for key in _WORDS:
+        if key in document and type(document[key]) is not str:
+            return False
+    for part in document["content"]:
+        if not _is_bare(part):
+            return False
+    for call in document["calls"]:
+        words = (call["id"], call["name"], call.get("raw_arguments", ""))
+        if any(type(word) is not str for word in words):
+            return False
+    return "synthetic" not in document and _has_settled_facts(document)
+
+
+def _has_settled_facts(document: Mapping[str, Any]) -> bool:
+    settings, usage = document.get("settings", _NOTHING), document.get("usage", _NOTHING)
+    if document["origin"] not in _ORIGINS or type(settings) is not dict or type(usage) is not dict:
+        return False
+    for key, count in usage.items():
+        if key in _USAGE and (type(count) is not int or key == "cost_usd"):
+            return False
+    return True
+
+
+def _is_bare(part: Any) -> bool:
+    return (
+        len(part) == _BARE
+        and part["type"] in ("text", "reasoning")
+        and type(part.get("text")) is str
+    )
 
 
 def turn_of(document: Mapping[str, Json]) -> Turn:
@@ -155,6 +205,8 @@ def _listed(content: object) -> list[object]:
 
 
 def _part(part: object) -> Json:
+    if type(part) is dict and part.get("type") in _PARTS:
+        return part
     if isinstance(part, str):
         return {"type": "text", "text": part}
     document = _plain(part)
@@ -164,6 +216,8 @@ def _part(part: object) -> Json:
 
 
 def _requested(call: object, place: int) -> dict[str, Json]:
+    if type(call) is dict and _is_settled_request(call):
+        return {"index": place, **{k: v for k, v in call.items() if v is not UNKNOWN}}
     fields = _plain(call)
     if not isinstance(fields, Mapping):
         names = ("id", "name", "arguments", "raw_arguments")
@@ -181,6 +235,13 @@ def _requested(call: object, place: int) -> dict[str, Json]:
     if fields.get("raw_arguments") is not None:
         found["raw_arguments"] = fields["raw_arguments"]
     return found
+
+
+def _is_settled_request(call: dict[Any, Any]) -> bool:
+    """Whether a call says its id and its name, and nothing that we have another word for."""
+    call_id, raw = call.get("id"), call.get("raw_arguments", "")
+    is_named = type(call_id) is str is type(call.get("name")) and bool(call_id)
+    return is_named and raw is not None and call.keys() <= _ASKED
 
 
 def _flattened(fields: Mapping[str, Any], call: object) -> Mapping[str, Any]:
@@ -212,5 +273,5 @@ def _id_of(fields: Mapping[str, Any]) -> Any:
 def _plain(value: object) -> Any:
     if type(value) is datetime:
         # The fast writer refuses times, and one in each turn would make it useless.
-        return value.isoformat()
+        return value.isoformat().replace("+00:00", "Z")
     return plain(value) if isinstance(value, Record) else value

@@ -89,6 +89,7 @@ class Run:
         paused: Calls that wait for somebody, by the model's id.
         watch: Takes the change of state of each call; None when not asked for.
         turns: Records its turns; None before it has begun.
+        history: What the last requests of models' clients were read as; None when none was.
         talk: What integrations know of its conversation; None when none reported any.
         agent_seen: The framework's agent that this run is, once one has begun in it.
         agents_within: How many uses of that agent are going on.
@@ -131,6 +132,7 @@ class Run:
         self.paused: dict[str, Scope] = {}
         self.watch: StateWatch | None = None
         self.turns: TurnLog | None = None
+        self.history: Any = None
         self.talk: Any = None
         self.agent_seen: str | None = None
         self.agents_within = 0
@@ -228,7 +230,11 @@ class Run:
 
     def words(self, text: str) -> str:
         """Return plain text (a message, a name, a prompt) with its secrets masked."""
-        return str(self.masked_value(text))
+        data = freeze(text)
+        masked = self.masked(data)
+        if masked is data and text.isascii():
+            return text
+        return str(orjson.loads(masked))
 
     def name(self, text: str) -> str:
         """Return a name that comes again and again, with its secrets masked; looked at once."""

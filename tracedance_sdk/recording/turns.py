@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from time import time_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import orjson
 
 from tracedance_sdk.journal import CLIENT, Attributes, EventRecord, SpanRecord
 from tracedance_sdk.otel import CHAT, INPUT_MESSAGES, TURN, joined_messages, turn_attributes
@@ -16,13 +14,19 @@ from tracedance_sdk.recording.identifiers import new_span_id
 
 if TYPE_CHECKING:
     from tracedance_sdk.recording.runs import Run
-    from tracedance_sdk.trace import Role, Turn
+    from tracedance_sdk.recording.settled_turns import SettledTurn
+    from tracedance_sdk.trace import Role
 
 
 class Waiting(NamedTuple):
-    """A turn that the next chat span brings along, and its message in a list, as JSON."""
+    """A turn that the next chat span brings along.
 
-    turn: Turn
+    Attributes:
+        told: Its document, as it was reported.
+        message: Its message in a list, as JSON.
+    """
+
+    told: Mapping[str, Any]
     message: str
 
 
@@ -31,13 +35,14 @@ class TurnLog:
 
     Attributes:
         waiting: Turns since the last chat span.
-        told: Called with each turn that was recorded; None while nobody wants to know.
+        told: Called with the document of each turn that was recorded, as it was reported; None
+            while nobody wants to know.
     """
 
     def __init__(self, run: Run) -> None:
         self._run = run
         self.waiting: list[Waiting] = []
-        self.told: Callable[[Turn], object] | None = None
+        self.told: Callable[[Mapping[str, Any]], object] | None = None
 
     def messages_waiting(self) -> str | None:
         """Return the JSON of the messages since the last chat span; None when there is none."""
@@ -50,50 +55,38 @@ class TurnLog:
             InvalidOption: A role or call that cannot be used.
             InvalidTrace: Another field of a wrong type.
         """
-        from tracedance_sdk.recording.messages import (
-            masked_turn,
-            requests_of,
-            turn_document,
-            turn_of,
-        )
+        from tracedance_sdk.recording.settled_turns import settled_turn
 
         if facts.get("started_at") is None:
             facts["started_at"] = datetime.now(UTC)
-        data = turn_document(role, content, calls, **facts)
-        document = orjson.loads(data)
-        turn = turn_of(document)
-        if self._run.is_clean(data):
-            requests = requests_of(document, str)
-        else:
-            turn = masked_turn(turn, self._run.masked_value)
-            requests = requests_of(document, self._run.words)
-        index = self._run.ledger.add_turn(turn.role, requests)
-        turn = turn.model_copy(update={"index": index})
+        turn = settled_turn(self._run, role, content, calls, facts)
+        turn.document["index"] = self._run.ledger.add_turn(role, turn.requests)
         GUARD.attempt("turn", self._run.faults, self._write, turn)
         if self.told is not None:
-            self.told(turn)
+            self.told(turn.told)
 
-    def _write(self, turn: Turn) -> None:
-        run = self._run
-        if turn.role != "assistant":
-            attributes = turn_attributes(turn)
-            self.waiting.append(Waiting(turn, str(attributes[INPUT_MESSAGES])))
-            self._write_event(run.stubbed(attributes))
+    def _write(self, turn: SettledTurn) -> None:
+        message = turn.message()
+        if message["role"] != "assistant":
+            attributes = turn_attributes(message)
+            self.waiting.append(Waiting(turn.told, str(attributes[INPUT_MESSAGES])))
+            self._write_event(self._run.stubbed(attributes))
             return
         before = self.messages_waiting()
         self.waiting = []
-        self._write_chat(turn, run.stubbed(turn_attributes(turn, before=before)))
+        self._write_chat(turn, self._run.stubbed(turn_attributes(message, before=before)))
 
     def _write_event(self, attributes: Attributes) -> None:
         run = self._run
         span_id = run.identity.span_id
         run.write(EventRecord(TURN, run.otel_trace_id, span_id, time_ns(), attributes))
 
-    def _write_chat(self, turn: Turn, attributes: Attributes) -> None:
+    def _write_chat(self, turn: SettledTurn, attributes: Attributes) -> None:
         run = self._run
         start_ns = _ns(turn.started_at)
         end_ns = max(start_ns, _ns(turn.ended_at))
-        name = CHAT if turn.model is None else f"{CHAT} {turn.model}"
+        model = turn.document.get("model")
+        name = CHAT if model is None else f"{CHAT} {model}"
         span: Any = None
         if run.spans is not None:
             span = GUARD.attempt(

@@ -16,6 +16,7 @@ _NAMES: Final = {
 }
 """A provider's name → ours."""
 
+_OURS: Final = frozenset(Usage.model_fields)
 _DETAILS: Final = {"cached_tokens": "cache_read_tokens", "reasoning_tokens": "reasoning_tokens"}
 """What OpenAI tells below ``..._tokens_details`` → ours."""
 
@@ -39,6 +40,8 @@ def usage_document(usage: object) -> Any:
     """
     if usage is None or isinstance(usage, Usage):
         return usage
+    if type(usage) is dict and usage.keys() <= _OURS:
+        return {key: value for key, value in usage.items() if value is not None}
     dump = getattr(usage, "model_dump", None)
     reported: Any = dump() if callable(dump) else usage
     if not isinstance(reported, Mapping):

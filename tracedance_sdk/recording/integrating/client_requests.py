@@ -10,18 +10,19 @@ import json
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from weakref import WeakKeyDictionary
+
+import orjson
 
 from tracedance_sdk.recording.scopes import find_scope, open_runs
 from tracedance_sdk.recording.values import freeze
 
 if TYPE_CHECKING:
     from tracedance_sdk.formats import ModelRequest
-    from tracedance_sdk.recording.runs import Run
 
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 _REMEMBERED: Final = 4
 _DEPTH: Final = 60
+_MOST_ITEMS: Final = 100_000
 _BESIDE: Final = frozenset({"extra_headers", "extra_query", "extra_body", "timeout"})
 
 
@@ -42,38 +43,63 @@ def settled(given: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     found = given
     for name in names:
         value = given.get(name)
-        known = _settled(value, 0)
+        if value is None or _is_json(value):
+            continue
+        known = _settled(value, ())
         if known is not value:
             found = {**found, name: known}
     return found
 
 
-def _settled(value: Any, depth: int) -> Any:
+def _is_json(value: Any) -> bool:
+    """Whether a value is made of dictionaries, lists and scalars alone."""
+    pending = [value]
+    for item in pending:
+        kind = type(item)
+        if kind is dict:
+            pending += [inner for inner in item.values() if type(inner) not in _SCALARS]
+        elif kind is list:
+            pending += [inner for inner in item if type(inner) not in _SCALARS]
+        elif kind not in _SCALARS:
+            return False
+        if len(pending) > _MOST_ITEMS:
+            return False
+    return True
+
+
+def _settled(value: Any, around: tuple[int, ...]) -> Any:
+    """Return a value with lists in the place of iterators.
+
+    Args:
+        value: The value.
+        around: What it stands in, outermost first: a value inside itself is left alone.
+    """
     kind = type(value)
-    if kind in _SCALARS or depth > _DEPTH:
+    if kind in _SCALARS or len(around) > _DEPTH or id(value) in around:
         return value
+    inside = (*around, id(value))
     if kind is dict:
         changed = {
             key: known
             for key, item in value.items()
-            if type(item) not in _SCALARS and (known := _settled(item, depth + 1)) is not item
+            if type(item) not in _SCALARS and (known := _settled(item, inside)) is not item
         }
         return {**value, **changed} if changed else value
     if kind is list or kind is tuple:
-        items = [item if _is_flat(item) else _settled(item, depth + 1) for item in value]
+        items = [_settled(item, inside) for item in value]
         is_same = all(known is item for known, item in zip(items, value, strict=True))
         return value if is_same else items
     if isinstance(value, Iterator) and not hasattr(value, "read"):
-        return _drained(value, depth)
+        return _drained(value, inside)
     return value
 
 
-def _drained(items: Iterator[Any], depth: int) -> Any:
+def _drained(items: Iterator[Any], around: tuple[int, ...]) -> Any:
     """Return a list; an iterator that breaks off comes back as one that does so again."""
     found: list[Any] = []
     try:
         for item in items:
-            found.append(_settled(item, depth + 1))
+            found.append(_settled(item, around))
     except BaseException as error:  # noqa: BLE001  # raised where the client reads the iterator
         return _broken_off(found, error)
     return found
@@ -82,10 +108,6 @@ def _drained(items: Iterator[Any], depth: int) -> Any:
 def _broken_off(found: list[Any], error: BaseException) -> Iterator[Any]:
     yield from found
     raise error
-
-
-def _is_flat(value: Any) -> bool:
-    return type(value) is dict and _SCALARS.issuperset(map(type, value.values()))
 
 
 class History:
@@ -98,16 +120,15 @@ class History:
     def read(self, messages: Sequence[Any]) -> list[Any]:
         """Return messages as they were read, those that no reader knows as JSON."""
         before = list(self._requests)
+        latest = before[0] if before else []
         kept: list[_Kept | None] = []
         found: list[Any] = []
         for place, message in enumerate(messages):
-            known = _known(before, place, message)
-            if known is None:
-                read, known = _read(message)
-                found.append(read)
-            else:
-                found.append(known.found)
-            kept.append(known)
+            known = latest[place] if place < len(latest) else None
+            if known is None or type(known.said) is not type(message) or known.said != message:
+                known = _known(before[1:], place, message) or _read(message)
+            found.append(known.found)
+            kept.append(known if known.is_lasting else None)
         self._requests.appendleft(kept)
         return found
 
@@ -119,16 +140,24 @@ class History:
         if kept is not None and kept.said == tools:
             found: list[dict[str, Any]] = kept.found
             return found
+        said = _kept_copy(tools)
         found = read_tools(as_json(tools))
-        self._tools = _keep(tools, found)
+        self._tools = None if said is None else _Kept(said, found)
         return found
 
 
 class _Kept(NamedTuple):
-    """Something that was read, and what it said then."""
+    """Something that was read.
+
+    Attributes:
+        said: A copy of it as it was then.
+        found: What it was read as.
+        is_lasting: It can be said of whatever comes next whether it is the same.
+    """
 
     said: Any
     found: Any
+    is_lasting: bool = True
 
 
 def _known(before: list[list[_Kept | None]], place: int, message: Any) -> _Kept | None:
@@ -140,19 +169,33 @@ def _known(before: list[list[_Kept | None]], place: int, message: Any) -> _Kept 
     return None
 
 
-def _read(message: Any) -> tuple[Any, _Kept | None]:
+def _read(message: Any) -> _Kept:
     from tracedance_sdk.formats import read_message
 
-    plain = as_json(message)
+    said = plain = _json_copy(message) if type(message) is dict else None
+    if said is None:
+        said, plain = _kept_copy(message), as_json(message)
     found = read_message(plain)
     if found is None:
-        return plain, None
-    return found, _keep(message, found)
+        return _Kept(None, plain, is_lasting=False)
+    return _Kept(said, found, is_lasting=said is not None)
 
 
-def _keep(value: Any, found: Any) -> _Kept | None:
+def _json_copy(value: Any) -> Any:
+    """Return a copy of what JSON can say; None for anything else."""
+    if not _is_json(value):
+        return None
     try:
-        return _Kept(_copied(value, 0), found)
+        copy = orjson.loads(orjson.dumps(value))
+    except (TypeError, ValueError):
+        return None
+    return copy if copy == value else None
+
+
+def _kept_copy(value: Any) -> Any:
+    """Return a copy that nobody changes; None where that cannot be made sure."""
+    try:
+        return _copied(value, 0)
     except _UnsureError:
         return None
 
@@ -184,19 +227,14 @@ def _copied(value: Any, depth: int) -> Any:
     return found
 
 
-_HISTORIES: Final[WeakKeyDictionary[Run, History]] = WeakKeyDictionary()
-
-
 def history_here() -> History:
     """Return the history of the run that is open here; an empty one where none is."""
     scope = find_scope()
     if scope is None:
         return History()
-    found = _HISTORIES.get(scope.run)
+    found: History | None = scope.run.history
     if found is None:
-        for run in [run for run in list(_HISTORIES) if not run.is_open]:
-            _HISTORIES.pop(run, None)
-        found = _HISTORIES[scope.run] = History()
+        found = scope.run.history = History()
     return found
 
 
@@ -221,7 +259,7 @@ def asked_in(given: Mapping[str, Any], read: Any, messages: str) -> ModelRequest
         else:
             body[name] = as_json(value)
     request: ModelRequest = read(body)
-    return request if tools is None else request._replace(tools=tools)
+    return request if not tools else request._replace(tools=tools)
 
 
 def as_json(value: Any) -> Any:

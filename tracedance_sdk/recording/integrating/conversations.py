@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tracedance_sdk.formats import (
@@ -58,24 +58,32 @@ class Talk:
         self._lock = threading.RLock()
         self._is_telling = False
         self._told = 0
+        self._described: tuple[str | None, Sequence[Mapping[str, Any]]] = None, ()
         self._requests: dict[str, tuple[str, Json]] = {}
         # Whoever called a sub-agent wrote its first prompt.
         self._wants_task = run.identity.parent_call_id is not None
         for waiting in turns.waiting:
-            self._overhear(waiting.turn)
+            self._overhear(waiting.told)
         turns.told = self._overhear
 
     def hear(self, request: ModelRequest) -> Shown:
         """Record what is new in a request, and return what its model was shown."""
         with self._lock:
             before = self._heard.rewritten
-            describe_further(self._run, system_prompt=request.system, tools=request.tools)
+            self._describe(request)
             new = self._heard.new_in(request.messages, after_all=request.follows is not None)
             if self._wants_task and any(m.speaker == "assistant" for m in request.messages):
                 self._wants_task = False  # It was handed a conversation, not a task.
             for message in new:
                 self._tell(message)
             return Shown(self._heard.rewritten == before, self._told)
+
+    def _describe(self, request: ModelRequest) -> None:
+        """Put on record what the request tells of its agent, unless the last one told the same."""
+        told = request.system, request.tools
+        if told[0] != self._described[0] or (told[1] and told[1] is not self._described[1]):
+            describe_further(self._run, system_prompt=request.system, tools=request.tools)
+            self._described = told
 
     def answer(self, message: Message, facts: dict[str, Any], *, shown: Shown) -> None:
         """Record what a model said.
@@ -90,7 +98,7 @@ class Talk:
             if not shown.continues or shown.told != self._told:
                 # Other turns came in between, or what it was shown is not the turns before.
                 facts = {**facts, "context_rewritten": True}
-            self._record("assistant", message, **facts)
+            self._record("assistant", message.parts, message.calls, name=message.name, **facts)
             for result in message.results:
                 # Of calls that the provider made itself, such as a search of the web.
                 self._take(result)
@@ -100,25 +108,33 @@ class Talk:
         return None if system == self._run.description.system_prompt else system
 
     def _tell(self, message: Message) -> None:
-        if message.speaker != "assistant":
-            for result in message.results:
-                self._take(result)
-        rest = tuple(p for p in message.pieces if not isinstance(p, SeenResult))
-        role: Role = "user" if message.speaker == "tool" else message.speaker
-        facts: dict[str, Any] = {"copied_context": True} if role == "assistant" else {}
-        if message.speaker == "tool":
-            facts["origin"] = "environment"
-        elif role == "user" and self._wants_task:
-            facts = {"origin": "agent", "origin_rule": SUBAGENT_TASK}
-            self._wants_task = False
-        if rest:
-            self._record(role, message._replace(pieces=rest), **facts)
-        if message.speaker == "assistant":
-            for result in message.results:
-                self._take(result)
+        results, speaker = message.results, message.speaker
+        if speaker == "assistant":
+            self._say("assistant", message, {"copied_context": True})
+        for result in results:
+            self._take(result)
+        if speaker == "tool":
+            self._say("user", message, {"origin": "environment"})
+        elif speaker != "assistant":
+            self._say(speaker, message, self._of_user() if speaker == "user" else {})
 
-    def _record(self, role: Role, message: Message, **facts: Any) -> None:
-        calls = [_request(call) for call in message.calls]
+    def _of_user(self) -> dict[str, Any]:
+        """Return who wrote a user's message: a sub-agent's first prompt is its caller's."""
+        if not self._wants_task:
+            return {}
+        self._wants_task = False
+        return {"origin": "agent", "origin_rule": SUBAGENT_TASK}
+
+    def _say(self, role: Role, message: Message, facts: dict[str, Any]) -> None:
+        """Record what a message says beside results, if it does."""
+        parts, calls = message.parts, message.calls
+        if parts or calls:
+            self._record(role, parts, calls, name=message.name, **facts)
+
+    def _record(
+        self, role: Role, parts: Iterable[object], asked: Iterable[SeenCall], **facts: Any
+    ) -> None:
+        calls = [_request(call) for call in asked]
         self._told += 1
         for call in calls:
             self._requests[call["id"]] = (call["name"], call.get("arguments"))
@@ -126,7 +142,7 @@ class Talk:
             del self._requests[next(iter(self._requests))]
         self._is_telling = True
         try:
-            self._turns.record(role, list(message.parts), calls, name=message.name, **facts)
+            self._turns.record(role, parts, calls, **facts)
         finally:
             self._is_telling = False
 
@@ -152,11 +168,11 @@ class Talk:
 
         return self._run.text(freeze(content))
 
-    def _overhear(self, turn: Turn) -> None:
+    def _overhear(self, told: Mapping[str, Any]) -> None:
         """Take a turn that was reported by hand."""
         if not self._is_telling:
             self._told += 1
-            self._heard.remember(pieces_of(turn))
+            self._heard.remember(_message(told))
 
 
 def talk_of(run: Run) -> Talk:
@@ -195,6 +211,17 @@ def _request(call: SeenCall) -> dict[str, Any]:
     elif call.arguments is not UNKNOWN:
         found["arguments"] = call.arguments
     return found
+
+
+def _message(document: Mapping[str, Any]) -> Message:
+    """Return the document of a turn as the message it was."""
+    calls = (
+        SeenCall(
+            call["name"], call["id"], call.get("arguments", UNKNOWN), call.get("raw_arguments")
+        )
+        for call in document["calls"]
+    )
+    return Message(document["role"], (*document["content"], *calls), document.get("name"))
 
 
 def pieces_of(turn: Turn) -> Message:
