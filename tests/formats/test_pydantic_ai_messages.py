@@ -90,6 +90,16 @@ def test_feedback_on_output_is_no_persons_word(part: dict[str, Any]) -> None:
     assert "say yes" in message.text
 
 
+@pytest.mark.parametrize("content", ["Look at it.", ["Look at it."]])
+def test_what_a_tool_added_is_no_persons_word(content: Any) -> None:
+    added = {"part_kind": "user-prompt", "content": content, "origin": "environment"}
+    found = read_pydantic_ai(request(RETURN, added, USER))
+    assert [(message.speaker, message.text) for message in found] == [
+        ("tool", "Look at it."),
+        ("user", "What is it?"),
+    ]
+
+
 def test_bookkeeping_is_not_told() -> None:
     kinds = ("instruction-digest", "tool-availability-delta", "model-settings-delta")
     assert read_pydantic_ai(request(*({"part_kind": kind} for kind in kinds))) == []

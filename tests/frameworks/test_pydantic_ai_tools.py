@@ -140,6 +140,30 @@ class TestTools:
             ("assistant", "done"),
         ]
 
+    @pytest.mark.parametrize("kind", ["text", "list", "file"])
+    def test_what_a_tool_adds_for_the_model_is_told_by_nobody_in_person(self, kind: str) -> None:
+        from pydantic_ai import Agent, BinaryContent, ToolReturn
+
+        added: Any = {
+            "text": "Look at the corner.",
+            "list": ["Look at", "the corner."],
+            "file": ["This is it:", BinaryContent(b"GIF89a", media_type="image/gif")],
+        }[kind]
+        agent: Any = Agent(saying([call("shot", "c1")], [text("done")], [text("again")]))
+
+        def shot() -> ToolReturn:
+            return ToolReturn(return_value={"taken": True}, content=added)
+
+        agent.tool_plain(shot)
+
+        with recording() as recorder:
+            history = agent.run_sync("go").all_messages()
+            agent.run_sync("And now?", message_history=history)
+        users = [turn for turn in recorder.trace.turns if turn.role == "user"]
+        assert [turn.origin for turn in users] == ["human", "environment", "human"]
+        assert users[2].text == "And now?"
+        assert (len(recorder.trace.turns), len(recorder.trace.calls)) == (6, 1)
+
     def test_a_call_that_waited_for_approval_is_one_call(self) -> None:
         from pydantic_ai import (
             Agent,

@@ -90,7 +90,8 @@ def request_from_pydantic_ai(
 def read_pydantic_ai(item: Json) -> list[Message]:
     """Return the messages in a request or a response, one for each speaker in turn.
 
-    Anything else gives none.
+    Anything else gives none. A prompt of the ``origin`` ``environment``, which the framework itself
+    never writes, is what a tool added to its result.
     """
     if not isinstance(item, dict):
         return []
@@ -137,12 +138,14 @@ def _read(part: dict[str, Any]) -> tuple[Speaker, list[Piece]]:
     if kind in ("retry-prompt", "tool-return"):
         return "tool", [_result(part)]
     content = part.get("content")
+    is_added = part.get("origin") == "environment"
+    speaker: Speaker = "tool" if is_added else _SPEAKERS.get(str(kind), "user")
     if isinstance(content, str):
         if _AUTOMATED in content[:200]:
             return "tool", [text_part(content)]
-        return _SPEAKERS.get(str(kind), "user"), [text_part(content)] if content else []
+        return speaker, [text_part(content)] if content else []
     if isinstance(content, list):
-        return _SPEAKERS.get(str(kind), "user"), read_pieces([_typed(item) for item in content])
+        return speaker, read_pieces([_typed(item) for item in content])
     return "user", read_pieces([part])
 
 

@@ -123,11 +123,54 @@ def _written(message: Any) -> list[dict[str, Any]]:
     """Return the parts of a message as JSON."""
     parts = [_simple(part) for part in message.parts]
     if None not in parts:
-        return cast("list[dict[str, Any]]", parts)
-    from pydantic_ai.messages import ModelMessagesTypeAdapter
+        found = cast("list[dict[str, Any]]", parts)
+    else:
+        from pydantic_ai.messages import ModelMessagesTypeAdapter
 
-    found: list[dict[str, Any]] = ModelMessagesTypeAdapter.dump_python([message], mode="json")
-    return list(found[0]["parts"])
+        dumped = ModelMessagesTypeAdapter.dump_python([message], mode="json")
+        found = list(dumped[0]["parts"])
+    if _ADDED:
+        for place in _added_in(message.parts):
+            found[place]["origin"] = "environment"
+    return found
+
+
+_MOST_ADDED: Final = 1000
+_ADDED: Final[dict[str, tuple[int, ...]]] = {}
+"""By the id of a call: the mark of what its tool added, which stands there as a user's prompt."""
+
+
+def note_added(call_id: str | None, content: Any) -> None:
+    """Remember what a tool wants the model to be shown beside its result.
+
+    Args:
+        call_id: Of the tool's call.
+        content: Text, or a list of texts and files.
+    """
+    if call_id is None or not content:
+        return
+    _ADDED[call_id] = _mark(content)
+    while len(_ADDED) > _MOST_ADDED:
+        del _ADDED[next(iter(_ADDED))]
+
+
+def _added_in(parts: Any) -> list[int]:
+    """Return the places of what tools added, in a message that has their results too."""
+    ids = [part.tool_call_id for part in parts if part.part_kind == "tool-return"]
+    marks = {_ADDED[call_id] for call_id in ids if call_id in _ADDED}
+    if not marks:
+        return []
+    return [
+        place
+        for place, part in enumerate(parts)
+        if part.part_kind == "user-prompt" and _mark(part.content) in marks
+    ]
+
+
+def _mark(content: Any) -> tuple[int, ...]:
+    """Return what tells one content from others while it lives, without keeping it."""
+    items = (content,) if isinstance(content, str) else content
+    return tuple(hash(item) if isinstance(item, str) else id(item) for item in items)
 
 
 def _simple(part: Any) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import orjson
 
+from tracedance_integrations.pydantic_ai import reading
 from tracedance_sdk.recording.answering import open_sources
 from tracedance_sdk.recording.contexts import reset_quietly
 from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
@@ -73,7 +74,7 @@ def _asked(
         name,
         tool_args,
         call_id,
-        outcome=_outcome,
+        outcome=partial(_outcome, call_id),
         pauses=pauses,
         failure=_refusal,
         rebuild_failure=partial(_refused_again, name),
@@ -99,10 +100,13 @@ def _part(messages: Any, call_id: str | None) -> Any:
     return None
 
 
-def _outcome(value: Any) -> ToolOutcome:
+def _outcome(call_id: str | None, value: Any) -> ToolOutcome:
     from pydantic_ai.messages import ToolReturn
 
-    return ToolOutcome(value.return_value if isinstance(value, ToolReturn) else value)
+    if not isinstance(value, ToolReturn):
+        return ToolOutcome(value)
+    reading.note_added(call_id, value.content)
+    return ToolOutcome(value.return_value)
 
 
 def _refusal(error: BaseException) -> ToolOutcome | None:
