@@ -86,7 +86,12 @@ async def call_tool(wrapped: Any, client: Any, args: Any, kwargs: dict[str, Any]
         raise told from error
 
 
-def _use(client: Any, name: str, arguments: Any = None, *_: Any, **__: Any) -> ToolUse:
+def _use(
+    client: Any, name: Any = None, arguments: Any = None, *_: Any, **__: Any
+) -> ToolUse | None:
+    if not isinstance(name, str):
+        # It cannot be sent, and the library says so.
+        return None
     return ToolUse(
         name,
         arguments or {},

@@ -72,7 +72,10 @@ def _compose(wrapped: Any, runner: Any, args: Any, kwargs: dict[str, Any]) -> An
     return wrapped(handled)
 
 
-def _served(server: Any, params: Mapping[str, Any]) -> Served | None:
+def _served(server: Any, params: Any) -> Served | None:
+    """Return the request; None where it is none that the library would carry out."""
+    if not isinstance(params, Mapping):
+        return None
     name, meta = params.get("name"), params.get("_meta")
     if not isinstance(name, str):
         return None
