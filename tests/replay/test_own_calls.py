@@ -257,3 +257,26 @@ def test_a_grader_may_use_tools_while_other_runs_are_answered() -> None:
     found = run_all(a_suite("W-1", "W-2", "W-3", "W-4"), players, SuiteSettings(concurrency=2))
     assert [item.verdict for item in found if isinstance(item, JudgedRun)] == ["pass"] * 4
     assert len(world) == 4
+
+
+def test_a_run_that_is_asked_again_in_the_middle_of_its_calls_begins_anew() -> None:
+    called = threading.Event()
+
+    async def agent(messages: Messages) -> str:
+        order = order_in(messages)
+        if order == "W-1":
+            await asyncio.to_thread(called.wait, 5)
+            time.sleep(4)  # noqa: ASYNC251 - it blocks the other's loop
+            return "Late."
+        get_order(order)
+        called.set()
+        await asyncio.sleep(0.5)
+        return str(await cancel_order(order))
+
+    players = Players(agent=lambda: FunctionAgent(agent), customer=RuleCustomer)
+    limits = RunLimits(timeout_s=2)
+    found = run_all(a_suite("W-1", "W-2"), players, SuiteSettings(limits=limits))
+    runs = [item.run for item in found if isinstance(item, JudgedRun)]
+    assert [run.ended for run in runs] == ["timeout", "customer"]
+    assert [call.name for call in runs[1].trace.calls] == ["get_order", "cancel_order"]
+    assert [answer.stamp for answer in runs[1].answers] == ["same", "same"]

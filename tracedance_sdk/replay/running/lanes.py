@@ -39,6 +39,14 @@ Work = Callable[[], Coroutine[Any, Any, Outcome]]
 """Makes a coroutine that raises nothing."""
 
 
+def asked_in_lane() -> object:
+    """Return what stands for the request whose coroutine runs here; None outside of any lane.
+
+    A request that is made again, as a neighbour blocked the loop, is another one.
+    """
+    return _OWNER.get()
+
+
 class Lane:
     """Where coroutines of others are run, on one loop as long as nobody blocks it.
 

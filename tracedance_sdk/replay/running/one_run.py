@@ -129,7 +129,7 @@ async def run_test(
     try:
         with unasked():
             async with limited(run.limits.timeout_s) as clock:
-                own_calls = OwnCalls(partial(run.own_call, clock))
+                own_calls = OwnCalls(partial(run.own_call, clock), run.give_up)
                 with in_use(own_calls):
                     await run.go(clock, own_calls)
         raise AssertionError("a run goes on until it is over")
@@ -178,7 +178,9 @@ class _Run:
         self._n_agent_turns = 0
         self._repetition = Repetition()
         self._own: list[Call] = []
-        self._over: asyncio.Future[_Over] = asyncio.get_running_loop().create_future()
+        self._over: asyncio.Future[_Over | AgentUnreachable] = (
+            asyncio.get_running_loop().create_future()
+        )
 
     async def go(self, clock: Clock, own_calls: OwnCalls) -> None:
         """Go on until something raises `_Over`; only the agent's time is counted."""
@@ -223,6 +225,7 @@ class _Run:
 
     async def _reply_or_over(self, request: Request, own_calls: OwnCalls) -> Json:
         """Return the agent's reply, whose tools ask this run; leave it behind when that is over."""
+        own_calls.begin_reply()
         with asked_of(own_calls):
             reply = asyncio.ensure_future(self._reply(request))
         try:
@@ -242,11 +245,20 @@ class _Run:
             with clock.paused():
                 self._own.append(await self._made(call))
         except _Over as over:
-            if not self._over.done():
-                self._over.set_result(over)
+            self._end(over)
             raise UnrecordedCall(f"the run is over {over.problem}", writes=True) from over
         answer = self.answered[-1]
         return GivenAnswer(answer.result, answer_as_json(answer))
+
+    def give_up(self) -> None:
+        """Let the run be made again: the agent was asked again when it had made calls."""
+        self._end(
+            AgentUnreachable("another agent blocked the loop in the middle of this one's work")
+        )
+
+    def _end(self, why: _Over | AgentUnreachable) -> None:
+        if not self._over.done():
+            self._over.set_result(why)
 
     def _note_own_calls(self) -> None:
         """Put what the agent called itself before its reply, each call in a turn of its own."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from tracedance_sdk.errors import InvalidOption, UnrecordedCall
 from tracedance_sdk.recording import AskedCall, GivenAnswer
+from tracedance_sdk.replay.running.lanes import asked_in_lane
 
 Make = Callable[[AskedCall], Awaitable[GivenAnswer]]
 """Answers a call on the loop of the run."""
@@ -24,18 +25,26 @@ class OwnCalls:
 
     Args:
         make: Answers a call.
+        on_again: Called when the agent makes calls a second time, as it had to be asked again in
+            the middle of its work: what it is answered now is no longer what it was.
 
     Attributes:
         is_left_behind: The run is over, and the agent is still at work: it gets no more answers.
     """
 
-    def __init__(self, make: Make) -> None:
+    def __init__(self, make: Make, on_again: Callable[[], object]) -> None:
         self.is_left_behind = False
         self._make = make
+        self._on_again = on_again
+        self._request: object = None
         self._loop = asyncio.get_running_loop()
         self._turn = asyncio.Lock()
         # What answers, such as a pure tool, is not the agent's, and is not asked about.
         self._context = contextvars.copy_context()
+
+    def begin_reply(self) -> None:
+        """Expect the calls of a new request."""
+        self._request = None
 
     def answer(self, asked: AskedCall) -> GivenAnswer:
         """Return the answer to a call that is made in a thread of the agent's."""
@@ -53,10 +62,11 @@ class OwnCalls:
     def _begun(self, asked: AskedCall) -> Future[GivenAnswer]:
         self._refuse_late(asked)
         found: Future[GivenAnswer] = Future()
+        request = asked_in_lane()
 
         async def answer() -> None:
             try:
-                found.set_result(await self._answered(asked))
+                found.set_result(await self._answered(asked, request))
             except BaseException as error:  # noqa: BLE001 - whoever waits gets it
                 found.set_exception(error)
 
@@ -65,9 +75,15 @@ class OwnCalls:
         self._loop.call_soon_threadsafe(lambda: _start(self._loop, work, context))
         return found
 
-    async def _answered(self, asked: AskedCall) -> GivenAnswer:
+    async def _answered(self, asked: AskedCall, request: object) -> GivenAnswer:
         async with self._turn:
             self._refuse_late(asked)
+            self._request = self._request or request
+            if request is not None and request is not self._request:
+                self._on_again()
+                raise UnrecordedCall(
+                    f"{asked.name} is called in vain: the run begins anew", writes=True
+                )
             return await self._make(asked)
 
     def _refuse_late(self, asked: AskedCall) -> None:
