@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -31,15 +31,6 @@ def check(recorder: td.TraceRecorder) -> None:
     turn = broken_turn(recorder)
     assert turn.text == HALF
     assert turn.error["type"].endswith(("RemoteProtocolError", "ConnectionError", "ModelAPIError"))
-
-
-@pytest.fixture
-def langchain() -> Iterator[Any]:
-    from tracedance_integrations import langchain as td_langchain
-
-    td_langchain.install()
-    yield
-    td_langchain.uninstall()
 
 
 needs_langchain = pytest.mark.needs("langchain", "langgraph", "langchain_openai")
@@ -131,7 +122,7 @@ def read_v3_async(agent: Any) -> None:
 
 @needs_langchain
 @cell("langgraph", "streaming")
-@pytest.mark.usefixtures("langchain")
+@pytest.mark.installs("langchain")
 @pytest.mark.filterwarnings("ignore:.*(is in beta|is experimental)", "ignore::DeprecationWarning")
 @pytest.mark.parametrize("build", [graph, created])
 @pytest.mark.parametrize("model", [chat, claude])
@@ -150,7 +141,7 @@ def test_words_that_had_come_inside_a_graph_are_on_record(
 
 @needs_langchain
 @cell("langchain", "streaming", package="langchain")
-@pytest.mark.usefixtures("langchain")
+@pytest.mark.installs("langchain")
 @pytest.mark.filterwarnings("ignore:.*(is in beta|is experimental)", "ignore::DeprecationWarning")
 @pytest.mark.parametrize("way", ["streaming by itself", "v3"])
 def test_words_that_had_come_from_a_model_that_was_asked_alone_are_on_record(way: str) -> None:
@@ -175,7 +166,7 @@ def test_words_that_had_come_from_a_model_that_was_asked_alone_are_on_record(way
 
 @needs_langchain
 @cell("langgraph", "cancellation")
-@pytest.mark.usefixtures("langchain")
+@pytest.mark.installs("langchain")
 def test_words_that_had_come_before_a_graph_was_cancelled_are_on_record() -> None:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessageChunk
@@ -213,12 +204,12 @@ def test_words_that_had_come_before_a_graph_was_cancelled_are_on_record() -> Non
 
 
 @pytest.mark.needs("agents")
+@pytest.mark.installs("openai_agents")
 @cell("openai-agents", "streaming")
 @pytest.mark.parametrize("api", ["chat", "responses"])
 def test_words_that_had_come_to_an_agent_of_openais_sdk_are_on_record(api: str) -> None:
     import agents
     from openai import AsyncOpenAI
-    from tracedance_integrations import openai_agents
 
     async def play(url: str) -> None:
         async with AsyncOpenAI(base_url=url, api_key="fake", max_retries=0) as client:
@@ -232,20 +223,17 @@ def test_words_that_had_come_to_an_agent_of_openais_sdk_are_on_record(api: str) 
                 pass
 
     agents.set_tracing_disabled(True)
-    openai_agents.install()
-    try:
-        with (
-            scripted_models(SCENE) as endpoint,
-            td.TraceRecorder() as recorder,
-            pytest.raises(Exception, match=BROKEN),
-        ):
-            asyncio.run(play(endpoint.openai_url))
-    finally:
-        openai_agents.uninstall()
+    with (
+        scripted_models(SCENE) as endpoint,
+        td.TraceRecorder() as recorder,
+        pytest.raises(Exception, match=BROKEN),
+    ):
+        asyncio.run(play(endpoint.openai_url))
     check(recorder)
 
 
 @pytest.mark.needs("pydantic_ai", "openai")
+@pytest.mark.installs("pydantic_ai")
 @cell("pydantic-ai", "streaming")
 @pytest.mark.parametrize("api", ["chat", "responses"])
 def test_words_that_had_come_to_an_agent_of_pydantic_ai_are_on_record(api: str) -> None:
@@ -253,7 +241,6 @@ def test_words_that_had_come_to_an_agent_of_pydantic_ai_are_on_record(api: str) 
     from pydantic_ai import Agent
     from pydantic_ai.models import openai as models
     from pydantic_ai.providers.openai import OpenAIProvider
-    from tracedance_integrations import pydantic_ai as td_pydantic_ai
 
     async def play(url: str) -> None:
         async with AsyncOpenAI(base_url=url, api_key="fake", max_retries=0) as client:
@@ -264,14 +251,10 @@ def test_words_that_had_come_to_an_agent_of_pydantic_ai_are_on_record(api: str) 
                 async for _ in result.stream_text():
                     pass
 
-    td_pydantic_ai.install()
-    try:
-        with (
-            scripted_models(SCENE) as endpoint,
-            td.TraceRecorder() as recorder,
-            pytest.raises(Exception, match=BROKEN),
-        ):
-            asyncio.run(play(endpoint.openai_url))
-    finally:
-        td_pydantic_ai.uninstall()
+    with (
+        scripted_models(SCENE) as endpoint,
+        td.TraceRecorder() as recorder,
+        pytest.raises(Exception, match=BROKEN),
+    ):
+        asyncio.run(play(endpoint.openai_url))
     check(recorder)

@@ -19,6 +19,7 @@ from tracedance_integrations.mcp import results, sending
 import tracedance_sdk as td
 from tests.frameworks import mcp_office
 from tests.frameworks.mcp_office import CONNECTIONS, office
+from tests.frameworks.recorded_answers import Recorded
 from tracedance_sdk.errors import MissingDependency
 from tracedance_sdk.recording import AskedCall, GivenAnswer, LetRun, TraceRecorder, answers_from
 from tracedance_sdk.recording.guard import PROCESS_FAULTS
@@ -351,16 +352,6 @@ def test_what_the_program_itself_says_besides_stays(connect: Connect) -> None:
     trace = record(connect, play, spy(metas)).trace
     assert {key: metas[0][key] for key in own} == own
     assert metas[0][sending.KEY]["trace_id"] == trace.id
-
-
-class Recorded:
-    """Answers what was recorded, and lets nothing run."""
-
-    def __init__(self, trace: Any) -> None:
-        self.calls = {(call.name, str(call.arguments)): call.result for call in trace.calls}
-
-    def answer(self, asked: AskedCall, /) -> GivenAnswer | LetRun:
-        return GivenAnswer(self.calls[asked.name, str(asked.arguments)], note={"from": "record"})
 
 
 @cell("replay")

@@ -192,9 +192,9 @@ def test_a_stream_that_is_no_generator_is_recorded_too(agents: Any, is_read: boo
 
 
 @needs("langchain_core")
+@pytest.mark.installs("langchain")
 def test_a_tool_of_langchain_is_closed_elsewhere() -> None:
     from langchain_core.tools import tool
-    from tracedance_integrations import langchain
 
     @tool  # type: ignore[untyped-decorator]  # where it is not installed
     async def look(number: int) -> int:
@@ -207,32 +207,24 @@ def test_a_tool_of_langchain_is_closed_elsewhere() -> None:
         await asyncio.sleep(0)
         step.close()
 
-    langchain.install()
-    try:
-        with td.TraceRecorder() as recorder:
-            asyncio.run(begin_and_close())
-    finally:
-        langchain.uninstall()
+    with td.TraceRecorder() as recorder:
+        asyncio.run(begin_and_close())
     assert [call.name for call in recorder.trace.calls] == ["look"]
 
 
 @needs("pydantic_ai")
+@pytest.mark.installs("pydantic_ai")
 def test_a_request_of_pydantic_ai_is_closed_elsewhere() -> None:
     from pydantic_ai.messages import ModelRequest
     from pydantic_ai.models import ModelRequestParameters
     from pydantic_ai.models.function import FunctionModel
-    from tracedance_integrations import pydantic_ai
 
     async def say(*_: Any) -> Any:
         await Pause()
 
-    pydantic_ai.install()
-    try:
-        with td.TraceRecorder() as recorder:
-            asks = FunctionModel(say).request(
-                [ModelRequest.user_text_prompt("hi")], None, ModelRequestParameters()
-            )
-            started_elsewhere(asks).close()
-    finally:
-        pydantic_ai.uninstall()
+    with td.TraceRecorder() as recorder:
+        asks = FunctionModel(say).request(
+            [ModelRequest.user_text_prompt("hi")], None, ModelRequestParameters()
+        )
+        started_elsewhere(asks).close()
     assert was_left(recorder)

@@ -18,8 +18,8 @@ from tests.frameworks.pydantic_ai_scripts import (
     text,
     told,
 )
-from tracedance_sdk.recording import AskedCall, GivenAnswer, answers_from
-from tracedance_sdk.trace import Trace
+from tests.frameworks.recorded_answers import Recorded
+from tracedance_sdk.recording import answers_from
 
 pytestmark = [
     pytest.mark.needs("pydantic_ai"),
@@ -227,19 +227,6 @@ class TestTools:
             ("c1", "desk_find", {"name": "nobody"}, "ModelRetry"),
             ("c2", "desk_find", {"name": "sam"}, "sam@example.com"),
         ]
-
-
-class Recorded:
-    """Answers calls from a trace."""
-
-    def __init__(self, trace: Trace) -> None:
-        self._results = {(c.name, str(c.arguments)): c.result for c in trace.actions}
-
-    def answer(self, asked: AskedCall, /) -> GivenAnswer:
-        """Return the recorded answer to an equal call."""
-        result = self._results[asked.name, str(asked.arguments)]
-        assert result is not None
-        return GivenAnswer(result, {"stamp": "same"})
 
 
 SERVER = '''
