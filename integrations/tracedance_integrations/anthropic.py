@@ -68,7 +68,7 @@ class _Events:
     """The events of a streamed message."""
 
     def __init__(self) -> None:
-        self._message: dict[str, Any] | None = None
+        self._message: dict[str, Any] = {}
         self._blocks: dict[int, dict[str, Any]] = {}
         self._texts: dict[tuple[int, str], list[str]] = {}
         self._citations: dict[int, list[Any]] = {}
@@ -79,11 +79,11 @@ class _Events:
         if kind == "content_block_delta":
             self._extend(event.index, event.delta)
         elif kind == "content_block_start":
-            self._blocks[event.index] = as_json(event.content_block)
+            self._blocks[event.index] = as_json(event.content_block) or {}
         elif kind == "message_start":
-            self._message = as_json(event.message)
-        elif kind == "message_delta" and self._message is not None:
-            self._message |= as_json(event.delta)
+            self._message = {**as_json(event.message)}
+        elif kind == "message_delta":
+            self._message |= as_json(event.delta) or {}
             counted = {k: v for k, v in (as_json(event.usage) or {}).items() if v is not None}
             self._message["usage"] = {**(self._message.get("usage") or {}), **counted}
 
@@ -98,7 +98,7 @@ class _Events:
 
     def reply(self) -> ModelReply | None:
         """Return the message as far as it has come."""
-        if self._message is None:
+        if not (self._message or self._blocks or self._texts):
             return None
         blocks = {place: dict(block) for place, block in self._blocks.items()}
         for (place, key), texts in self._texts.items():

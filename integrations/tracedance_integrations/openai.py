@@ -46,7 +46,7 @@ class _ChatPieces:
         if chunk.usage is not None:
             self._facts["usage"] = as_json(chunk.usage)
         for choice in chunk.choices or ():
-            place = choice.index or 0
+            place = choice.index if isinstance(choice.index, int) else 0
             known = self._choices.get(place)
             if known is None:
                 known = self._choices[place] = _ChatChoice()
@@ -80,7 +80,7 @@ class _ChatChoice:
             return
         if delta.content:
             self._content.append(delta.content)
-        if delta.refusal:
+        if delta.refusal and isinstance(delta.refusal, str):
             self._texts.setdefault("refusal", []).append(delta.refusal)
         for call in delta.tool_calls or ():
             self._add_call(call.index, call.id, call.function)
@@ -89,7 +89,7 @@ class _ChatChoice:
         if delta.model_extra:
             self._add_further(delta.model_extra)
 
-    def _add_call(self, place: Any, call_id: str | None, function: Any) -> None:
+    def _add_call(self, place: Any, call_id: Any, function: Any) -> None:
         call = self._places.get(place)
         name = getattr(function, "name", None)
         if call is None or (call_id and name and call["name"] and call_id not in call["id"]):
@@ -97,11 +97,11 @@ class _ChatChoice:
             call = {"id": [], "name": [], "arguments": []}
             self._places[place] = call
             self._calls.append(call)
-        if call_id and not call["id"]:
+        if call_id and isinstance(call_id, str) and not call["id"]:
             call["id"].append(call_id)
         for part in ("name", "arguments"):
             piece = getattr(function, part, None)
-            if piece:
+            if piece and isinstance(piece, str):
                 call[part].append(piece)
 
     def _add_further(self, further: Mapping[str, Any]) -> None:
@@ -174,9 +174,10 @@ class _ResponsePieces:
         """Take the next event."""
         kind = event.type
         if kind == "response.output_text.delta":
-            self._texts.setdefault(event.output_index, []).append(event.delta)
+            if isinstance(event.delta, str):
+                self._texts.setdefault(_place(event), []).append(event.delta)
         elif kind == "response.output_item.done":
-            self._items[event.output_index] = event.item
+            self._items[_place(event)] = event.item
         elif getattr(event, "response", None) is not None:
             self._last = event.response
 
@@ -186,13 +187,19 @@ class _ResponsePieces:
         if not isinstance(body, dict):
             return None
         if not body.get("output"):
-            done = {place: as_json(item) for place, item in self._items.items()}
+            told = {place: as_json(item) for place, item in self._items.items()}
+            done = {place: item for place, item in told.items() if isinstance(item, dict)}
             begun = {
                 place: {"type": "message", "role": "assistant", "content": "".join(texts)}
                 for place, texts in self._texts.items()
             }
             body["output"] = [item for _, item in sorted({**begun, **done}.items())]
         return _read_response(body)
+
+
+def _place(event: Any) -> int:
+    place = event.output_index
+    return place if isinstance(place, int) else 0
 
 
 def _read_chat(found: Any) -> ModelReply | None:
@@ -206,7 +213,13 @@ def _read_chat(found: Any) -> ModelReply | None:
 
 def _read_response(found: Any) -> ModelReply | None:
     body = as_json(found)
-    return reply_in(said_in_responses(body)) if isinstance(body, dict) else None
+    if not isinstance(body, dict):
+        return None
+    reply, error = reply_in(said_in_responses(body)), body.get("error")
+    if not isinstance(error, dict):
+        return reply
+    told = {"type": str(error.get("code") or "error"), "message": str(error.get("message") or "")}
+    return reply._replace(further={"error": told})
 
 
 _CHAT: Final = ClientApi(

@@ -228,3 +228,72 @@ def test_what_ends_the_program_passes(error: type[BaseException], is_stream: boo
     assert value is raised
     assert marks(turns[0])["interrupted"]
     assert turns[0].text == ("Hel" if is_stream else "")
+
+
+ODD_EVENTS: list[tuple[Any, int, list[Any]]] = [
+    (
+        CHAT,
+        1,
+        [
+            {"choices": [[1]]},
+            {"choices": {"a": 1}},
+            {"choices": [{"index": {}, "delta": 5}]},
+            {"choices": [{"index": 0, "delta": {"refusal": [1], "tool_calls": [5]}}]},
+        ],
+    ),
+    (
+        RESPONSES,
+        2,
+        [
+            {"type": "response.output_text.delta", "delta": 5, "output_index": None},
+            {"type": "response.output_item.done", "item": None, "output_index": "x"},
+            {"type": {}},
+        ],
+    ),
+    (
+        MESSAGES,
+        3,
+        [
+            {"type": "message_start", "message": 7},
+            {"type": "content_block_delta", "index": [], "delta": {"type": "text_delta"}},
+            {"type": "message_delta", "delta": None, "usage": None},
+            {"type": {}},
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("api", "half", "odd"), ODD_EVENTS, ids=["chat", "responses", "messages"])
+def test_odd_events_spoil_nothing_but_themselves(api: Any, half: int, odd: Any) -> None:
+    parts = [*map(event, odd), *api.events[:half], *map(event, odd)]
+    asking = api.of(Served(parts).client(api.provider)).with_streaming_response
+
+    def play() -> bytes:
+        with asking.create(**api.asked, stream=True) as response:
+            return b"".join(response.iter_bytes())
+
+    value, turns = recorded(play)
+    assert (value, turns[0].text) == (b"".join(parts), "Hel")
+
+
+def test_a_stream_of_a_message_without_its_beginning_has_its_words() -> None:
+    asking = MESSAGES.of(Served(MESSAGES.events[1:]).client("anthropic")).with_streaming_response
+
+    def play() -> None:
+        with asking.create(**MESSAGES.asked, stream=True) as response:
+            list(response.iter_lines())
+
+    _, turns = recorded(play)
+    assert (turns[0].text, turns[0].finish_reason) == ("Hello", "end_turn")
+
+
+@pytest.mark.parametrize("is_stream", [False, True], ids=["json", "events"])
+def test_a_response_that_failed_says_why(is_stream: bool) -> None:
+    error = {"code": "server_error", "message": "no"}
+    body = {**json.loads(RESPONSES.body), "status": "failed", "error": error, "output": []}
+    failed = event({"type": "response.failed", "response": body})
+    parts = [*RESPONSES.events[:3], failed] if is_stream else [json.dumps(body).encode()]
+    responses = Served(parts).client("openai").responses
+    _, turns = recorded(lambda: list(responses.create(**RESPONSES.asked, stream=is_stream)))
+    assert marks(turns[0]) == {"error": {"type": "server_error", "message": "no"}}
+    assert turns[0].text == ("Hello" if is_stream else "")

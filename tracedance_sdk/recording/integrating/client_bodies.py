@@ -122,7 +122,8 @@ def _replay(text: str, collected: Pieces) -> tuple[ModelReply | None, bool]:
         event = _parsed(data, _EVENTS)
         if not isinstance(event, Told):
             continue
-        is_whole = is_whole or event.get("type") in _LAST
+        kind = event.get("type")
+        is_whole = is_whole or (isinstance(kind, str) and kind in _LAST)
         failed = _failure(event)
         if failed is None:
             GUARD.attempt("piece", PROCESS_FAULTS, collected.add, event)
