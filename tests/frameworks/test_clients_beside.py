@@ -168,3 +168,22 @@ def test_what_others_had_saved_of_us_does_nothing_once_we_are_out() -> None:
         assert turns == []
     finally:
         setattr(Completions, "create", before)  # noqa: B010  # as above
+
+
+def test_hooks_that_somebody_took_out_are_back_after_installing_again() -> None:
+    from anthropic.resources.messages import Messages
+    from tracedance_integrations import anthropic as td_anthropic
+
+    saved = vars(Messages)["create"]
+    _install()
+    hooked = vars(Messages)["create"]
+    setattr(Messages, "create", saved)  # noqa: B010  # as others do when they are taken out
+    client = Served([MESSAGES.body]).client("anthropic")
+    assert recorded(lambda: client.messages.create(**MESSAGES.asked))[1] == []
+    td_anthropic.uninstall()
+    td_anthropic.install()
+    assert vars(Messages)["create"] is not hooked
+    _, turns = recorded(lambda: client.messages.create(**MESSAGES.asked))
+    assert [turn.text for turn in turns] == ["Hello"]
+    td_anthropic.uninstall()
+    assert vars(Messages)["create"] is saved
