@@ -11,7 +11,6 @@ import pytest
 
 import tracedance_sdk as td
 from tracedance_sdk.testing import Desk, Endpoint, Scene, Step, mail, nested, scripted_models
-from tracedance_sdk.trace import UNKNOWN
 
 pytestmark = [
     pytest.mark.needs("langchain", "langgraph", "langchain_openai"),
@@ -294,7 +293,7 @@ def test_graphs_run_in_threads_by_a_batch_are_sub_agents_but_the_first() -> None
     assert not recorder.close().faults
 
 
-def approved(scene: Scene, endpoint: Endpoint, where: str) -> Any:
+def approved(scene: Scene, endpoint: Endpoint, where: str, **more: Any) -> Any:
     """An agent that asks somebody before it sends a mail: in the tool, or before it."""
     from langgraph.types import interrupt
 
@@ -307,7 +306,7 @@ def approved(scene: Scene, endpoint: Endpoint, where: str) -> Any:
             interrupt({"may I write to": to})
         return str(send(to, body))
 
-    of: dict[str, Any] = {"tools": [send_mail], "checkpointer": saver()}
+    of: dict[str, Any] = {"tools": [send_mail], "checkpointer": saver(), **more}
     if where == "middleware":
         from langchain.agents.middleware import HumanInTheLoopMiddleware
 
@@ -419,9 +418,10 @@ def test_what_somebody_decides_instead_is_what_became_of_the_call(
     assert len(recorder.trace.turns) == 4
 
 
-def test_a_part_of_a_graph_that_waits_is_no_failure() -> None:
+def waiting_part() -> Any:
+    """A graph of which a part, a graph too, waits for somebody."""
     from langgraph.graph import START, StateGraph
-    from langgraph.types import Command, interrupt
+    from langgraph.types import interrupt
 
     def wait(_: Notes) -> Any:
         return {"notes": [interrupt("what now?")]}
@@ -432,17 +432,120 @@ def test_a_part_of_a_graph_that_waits_is_no_failure() -> None:
     outer = StateGraph(Notes)
     outer.add_node("inner", inner.compile())
     outer.add_edge(START, "inner")
-    graph = outer.compile(name="outer", checkpointer=saver())
+    return outer.compile(name="outer", checkpointer=saver())
+
+
+def ended_well(recorder: td.TraceRecorder) -> None:
+    errors = [t.outcome and t.outcome.error for t in recorder.traces]
+    assert errors == [None] * len(errors)
+    assert not recorder.close().faults
+
+
+def test_a_part_of_a_graph_that_waits_is_no_failure_and_goes_on_in_its_trace() -> None:
+    from langgraph.types import Command
+
+    graph = waiting_part()
     with td.TraceRecorder() as recorder:
         graph.invoke({"notes": [], "budget": 1}, thread())
         graph.invoke(Command(resume="go on"), thread())
     traces = recorder.traces
-    assert [trace.agent.name for trace in traces] == ["outer", "inner", "inner"]
-    errors = [None if trace.outcome is None else trace.outcome.error for trace in traces]
-    assert errors == [None] * 3
+    assert [trace.agent.name for trace in traces] == ["outer", "inner"]
     assert traces[0].final_state == {"notes": ["go on"], "budget": 1}
-    assert traces[2].initial_state != UNKNOWN
-    assert not recorder.close().faults
+    assert traces[1].initial_state == {"notes": [], "budget": 1}
+    assert traces[1].final_state == {"notes": ["go on"], "budget": 1}
+    ended_well(recorder)
+
+
+def test_a_part_of_a_graph_that_waits_for_good_ends_with_the_recorder() -> None:
+    graph = waiting_part()
+    with td.TraceRecorder() as recorder:
+        for name in ("t1", "t2"):
+            graph.invoke({"notes": [], "budget": 1}, thread(name))
+    assert [trace.agent.name for trace in recorder.traces] == ["outer", "inner", "inner"]
+    assert all(trace.ended_at is not None for trace in recorder.traces)
+    ended_well(recorder)
+
+
+def test_a_part_of_a_graph_that_goes_on_in_another_recorder_has_a_trace_in_each() -> None:
+    from langgraph.types import Command
+
+    graph = waiting_part()
+    with td.TraceRecorder() as first:
+        graph.invoke({"notes": [], "budget": 1}, thread())
+    with td.TraceRecorder() as second:
+        graph.invoke(Command(resume="go on"), thread())
+    for recorder in (first, second):
+        assert [trace.agent.name for trace in recorder.traces] == ["outer", "inner"]
+        ended_well(recorder)
+
+
+@pytest.mark.cell("langgraph", "nested agents")
+@pytest.mark.parametrize("way", ["sync", "async"])
+@pytest.mark.parametrize("where", ["tool", "middleware"])
+def test_a_sub_agent_that_waits_goes_on_in_the_same_conversation(where: str, way: str) -> None:
+    from langgraph.graph import START, MessagesState, StateGraph
+
+    scene = mail(Desk())
+
+    async def play(office: Any) -> None:
+        for given in (asked(scene), answer(where)):
+            await office.ainvoke(given, thread())
+
+    with scripted_models(scene) as endpoint, td.TraceRecorder() as recorder:
+        graph = StateGraph(MessagesState)
+        graph.add_node("desk", approved(scene, endpoint, where, name="clerk", checkpointer=None))
+        graph.add_edge(START, "desk")
+        office = graph.compile(name="office", checkpointer=saver())
+        if way == "async":
+            asyncio.run(play(office))
+        else:
+            for given in (asked(scene), answer(where)):
+                office.invoke(given, thread())
+    office_trace, clerk = recorder.traces
+    assert (office_trace.agent.name, clerk.agent.name) == ("office", "clerk")
+    assert [turn.role for turn in clerk.turns] == ["user", *["assistant"] * 3]
+    assert [(c.name, c.id, c.result is not None and c.result.ok) for c in clerk.calls] == [
+        ("find_contact", "call_clerk_0_0", True),
+        ("send_mail", "call_clerk_1_0", True),
+    ]
+    ended_well(recorder)
+
+
+def test_sub_agents_in_tools_that_wait_go_on_each_in_its_call() -> None:
+    from langgraph.graph import START, StateGraph
+    from langgraph.types import Command, interrupt
+
+    def wait(state: Notes) -> Any:
+        return {"notes": [interrupt(state["notes"][0])]}
+
+    inner = StateGraph(Notes)
+    inner.add_node("wait", wait)
+    inner.add_edge(START, "wait")
+    helper = inner.compile(name="helper")
+
+    @as_tool
+    def ask(what: str) -> str:
+        """Ask somebody else."""
+        return str(helper.invoke({"notes": [what], "budget": 1})["notes"])
+
+    steps = (*(Step(None, (("ask", {"what": what}),)) for what in ("a", "b")), Step("Done."))
+    scene = Scene("clerk", "You are the clerk.", "Ask!", (), steps)
+    with scripted_models(scene) as endpoint, td.TraceRecorder() as recorder:
+        office = agent(scene, endpoint, tools=[ask], checkpointer=saver())
+        office.invoke(asked(scene), thread())
+        office.invoke(Command(resume="yes"), thread())
+        found = office.invoke(Command(resume="no"), thread())
+    assert [m.content for m in found["messages"] if m.type == "tool"] == [
+        "['a', 'yes']",
+        "['b', 'no']",
+    ]
+    clerk, *helpers = recorder.traces
+    first, second = (call.id for call in clerk.calls)
+    assert [(t.parent and t.parent.call_id, t.final_state) for t in helpers] == [
+        (first, {"notes": ["a", "yes"], "budget": 1}),
+        (second, {"notes": ["b", "no"], "budget": 1}),
+    ]
+    ended_well(recorder)
 
 
 def test_a_further_turn_of_a_saved_thread_is_recorded_with_what_came_before() -> None:

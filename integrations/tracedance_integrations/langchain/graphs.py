@@ -17,6 +17,7 @@ from tracedance_sdk.formats import ModelRequest, request_from_langchain
 from tracedance_sdk.recording.contexts import reset_quietly
 from tracedance_sdk.recording.driving import iterate_async_in, iterate_in
 from tracedance_sdk.recording.integrating import AgentOperation, Patches, attempt, start_agent
+from tracedance_sdk.recording.scopes import open_runs
 
 _UNNAMED: Final = "LangGraph"
 
@@ -43,7 +44,8 @@ def _stream_async(wrapped: Any, graph: Any, args: Any, kwargs: dict[str, Any]) -
 
 
 def _begin(graph: Any) -> GraphRun:
-    return GraphRun(start_agent(partial(_name, graph)))
+    place = attempt("graph", _place, graph) if open_runs else None
+    return GraphRun(start_agent(partial(_name, graph), place=place))
 
 
 def _first(wrapped: Any, loop: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -104,7 +106,11 @@ class GraphRun:
 
     def fail(self, error: BaseException) -> None:
         """The graph has failed, or its caller stopped reading."""
-        if isinstance(error, _waits()):
+        if isinstance(error, _kind("GraphInterrupt")):
+            self._tell_end()
+            self._operation.pause()
+            return
+        if isinstance(error, _kind("GraphBubbleUp")):
             self.exhaust()
             return
         self._tell_end()
@@ -158,9 +164,21 @@ def _name(graph: Any) -> str | None:
     return node
 
 
-def _waits() -> tuple[type[BaseException], ...]:
-    """Return the exceptions with which a graph only waits for somebody, or hands on."""
-    kind = getattr(sys.modules.get("langgraph.errors"), "GraphBubbleUp", None)
+def _place(graph: Any) -> str | None:
+    """Return where a graph stands in the one around it; it is the same when that goes on.
+
+    None for a graph that is no part of another one.
+    """
+    from langchain_core.runnables.config import ensure_config
+
+    here = ensure_config().get("configurable", {})
+    around = here.get("checkpoint_ns")
+    return f"graph {here.get('thread_id')} {around} {graph.get_name()}" if around else None
+
+
+def _kind(name: str) -> tuple[type[BaseException], ...]:
+    """Return the exceptions with which a graph only waits for somebody, or also hands on."""
+    kind = getattr(sys.modules.get("langgraph.errors"), name, None)
     return () if kind is None else (kind,)
 
 

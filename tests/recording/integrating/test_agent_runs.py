@@ -142,3 +142,63 @@ def test_the_failure_of_the_recorders_own_agent_is_told_although_the_program_goe
     outcome = recorder.trace.outcome
     assert outcome is not None
     assert (outcome.ended, outcome.error) == (True, None)
+
+
+def wait(name: str, place: str, body: Any = lambda: None) -> None:
+    operation = start_agent(name, place=place)
+    tokens = operation.enter()
+    body()
+    operation.leave(tokens)
+    operation.pause()
+
+
+def test_a_sub_agent_that_paused_goes_on_where_it_was() -> None:
+    def clerk() -> None:
+        wait("archivist", "desk 1", lambda: use("a"))
+        wait("archivist", "desk 2", lambda: use("b"))
+        run("archivist", lambda: use("c"), place="desk 1")
+        run("archivist", lambda: use("d"), place="desk 1")
+
+    with td.TraceRecorder() as recorder:
+        run("clerk", clerk)
+    assert shown(recorder) == [
+        ("clerk", [], None),
+        ("archivist", ["a", "c"], None),
+        ("archivist", ["b"], None),
+        ("archivist", ["d"], None),
+    ]
+    assert all(trace.ended_at is not None for trace in recorder.traces)
+    assert not recorder.close().faults
+
+
+def test_a_sub_agent_goes_on_in_the_call_that_it_paused_in_alone() -> None:
+    def ask(call_id: str, body: Any) -> None:
+        ToolUse("ask", {}, call_id).run(body)
+
+    with td.TraceRecorder(agent="clerk") as recorder:
+        ask("c1", lambda: wait("archivist", "desk", lambda: use("a")))
+        ask("c2", lambda: run("archivist", lambda: use("b"), place="desk"))
+        ask("c1", lambda: run("archivist", lambda: use("c"), place="desk"))
+    archivists = [trace for trace in shown(recorder) if trace[0] == "archivist"]
+    assert [(calls, call_id) for _, calls, call_id in archivists][1] == (["b"], "c2")
+
+
+def test_an_awaited_sub_agent_that_paused_goes_on_too() -> None:
+    async def answer() -> str:
+        use("b")
+        return "yes"
+
+    async def go_on() -> None:
+        assert await await_in(lambda: start_agent("helper", place="desk"), answer) == "yes"
+
+    def clerk() -> None:
+        wait("helper", "desk", lambda: use("a"))
+        asyncio.run(go_on())
+
+    with td.TraceRecorder(agent="clerk") as recorder:
+        run("clerk", clerk)
+    assert [(name, calls) for name, calls, _ in shown(recorder)] == [
+        ("clerk", []),
+        ("helper", ["a", "b"]),
+    ]
+    assert not recorder.close().faults

@@ -42,6 +42,12 @@ class AgentOperation(Operation, Protocol):
             read: Returns it; called now, and guarded. None means that there is none.
         """
 
+    def pause(self) -> None:
+        """End for now: the framework waits for somebody.
+
+        An agent that was started with a ``place`` goes on when one is started there again.
+        """
+
 
 def start_agent(
     name: str | Callable[[], str | None] | None,
@@ -51,6 +57,7 @@ def start_agent(
     system_prompt: str | None = None,
     tools: Iterable[Mapping[str, Any]] = (),
     state: Callable[[], object] | None = None,
+    place: str | None = None,
 ) -> AgentOperation:
     """Say that a framework's agent begins, and return its run as an operation.
 
@@ -67,6 +74,7 @@ def start_agent(
         tools: Fields of `ToolDefinition`.
         state: Returns the framework's state, read at the beginning and the end; counts where the
             recorder has no source of its own.
+        place: Where in the framework it works; a sub-agent that paused there goes on.
 
     Returns:
         An operation to be entered and ended (see `tracedance_sdk.recording.driving`); one that
@@ -75,7 +83,7 @@ def start_agent(
     scope = find_scope() if open_runs else None
     if scope is None:
         return UNRECORDED_AGENT
-    told = _Told(name, version, call_id, system_prompt, tuple(tools), state)
+    told = _Told(name, version, call_id, system_prompt, tuple(tools), state, place)
     return GUARD.attempt("agent", scope.run.faults, _start, scope, told) or UNRECORDED_AGENT
 
 
@@ -87,6 +95,9 @@ class UnrecordedAgent(Unrecorded):
 
     def recall(self, read: Callable[[], ModelRequest | None]) -> None:
         """Read nothing."""
+
+    def pause(self) -> None:
+        """Wait for nobody."""
 
 
 UNRECORDED_AGENT: Final = UnrecordedAgent()
@@ -101,9 +112,14 @@ class _Told(NamedTuple):
     system_prompt: str | None
     tools: tuple[Mapping[str, Any], ...]
     state: Callable[[], object] | None
+    place: str | None
 
 
 def _start(scope: Scope, told: _Told) -> AgentOperation:
+    for waiting in () if told.place is None else tuple(scope.run.streams):
+        if isinstance(waiting, SubRun) and waiting.waits_at(told.place, scope):
+            scope.run.streams.discard(waiting)
+            return waiting
     name = told.name() if callable(told.name) else told.name
     if name is None:
         name = scope.name if isinstance(scope, OpenCall) else UNNAMED
@@ -161,6 +177,10 @@ class OwnRun(UnrecordedAgent):
         """Take the conversation that the run goes on with."""
         GUARD.attempt("conversation", self._run.faults, _recall, self._run, read)
 
+    def pause(self) -> None:
+        """The agent has ended for now; the recorder's run goes on."""
+        self._over(None)
+
     def _over(self, failure: Failure | None) -> None:
         self._run.agent_failure = failure
         if self._run.agents_within:
@@ -180,9 +200,32 @@ class SubRun(AgentRun):
             )
         )
         self._name = who.name
+        self._place = told.place
         self._around = scope
         if told.call_id is not None:
             self._around = Scope(scope.run, scope.span_id, call_id=told.call_id, span=scope.span)
+
+    async def prepare(self) -> None:
+        """Begin, unless this goes on."""
+        if not self._began:
+            await super().prepare()
+
+    def pause(self) -> None:
+        """Stay open until it goes on, or the run around it ends."""
+        around = self._around.run
+        if self._place is None or self._life.run is None or not around.is_open:
+            self.exhaust()
+            return
+        around.streams.add(self)
+
+    def waits_at(self, place: str | None, scope: Scope) -> bool:
+        """Whether it paused at a place, in the call that is made here."""
+        return self._place == place and self._around.call_id == scope.call_id
+
+    def interrupt(self) -> None:
+        """End with the run around it, still waiting."""
+        self._around.run.streams.discard(self)
+        self.exhaust()
 
     def _begin(self) -> None:
         token = CURRENT.set(self._around)
