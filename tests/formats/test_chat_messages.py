@@ -7,8 +7,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracedance_sdk.formats import Message, SeenCall, SeenResult, message_shapes, read_message
+from tracedance_sdk.formats import Message, SeenCall, SeenResult
 from tracedance_sdk.formats.chat_messages import plain_chat_message
+from tracedance_sdk.formats.message_shapes import read_object
 
 WORDS = st.sampled_from(["", "a", "b c"])
 CALLS = st.fixed_dictionaries(
@@ -23,7 +24,7 @@ CALLS = st.fixed_dictionaries(
     },
     optional={"index": st.integers(0, 2)},
 )
-EMPTY = st.sampled_from([None, None, []])
+EMPTY: st.SearchStrategy[Any] = st.sampled_from([None, None, []])
 MESSAGES = st.fixed_dictionaries(
     {"role": st.sampled_from(["system", "developer", "user", "assistant", "tool", "function", 3])},
     optional={
@@ -42,24 +43,12 @@ MESSAGES = st.fixed_dictionaries(
 )
 
 
-def read_slowly(value: dict[str, Any]) -> Message | None:
-    quick, message_shapes.plain_chat_message = message_shapes.plain_chat_message, _nothing
-    try:
-        return read_message(value)
-    finally:
-        message_shapes.plain_chat_message = quick
-
-
-def _nothing(_: object) -> None:
-    return None
-
-
 @given(MESSAGES)
 @settings(max_examples=2000, deadline=None)
 def test_what_is_read_quickly_is_what_is_read_slowly(value: dict[str, Any]) -> None:
     found = plain_chat_message(value)
     if found is not None:
-        assert found == read_slowly(value)
+        assert found == read_object(value)
 
 
 def test_the_four_plain_messages_are_read_quickly() -> None:

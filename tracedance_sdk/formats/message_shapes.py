@@ -53,9 +53,11 @@ def read_message(value: Any, *, speaker: Speaker | None = None) -> Message | Non
         return Message(speaker, (text_part(value),)) if speaker is not None else None
     if not isinstance(value, dict):
         return None
-    plain = plain_chat_message(value)
-    if plain is not None:
-        return plain
+    return plain_chat_message(value) or read_object(value, speaker=speaker)
+
+
+def read_object(value: dict[str, Any], *, speaker: Speaker | None = None) -> Message | None:
+    """Read one message of any shape that is an object; see `read_message`."""
     fields = _unwrapped(value)
     found = _speaker(fields) or _item_speaker(fields) or speaker
     if found is None or not _says_something(fields):

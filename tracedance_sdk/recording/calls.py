@@ -228,6 +228,7 @@ def start_call(
     form: type[C],
     call_id: str | int | None = None,
     requested_by: RequestedBy = "agent",
+    as_requested: bool = False,
 ) -> C:
     """Freeze the arguments, put the start of the call on record and return the open call.
 
@@ -238,18 +239,20 @@ def start_call(
         call_id: When the caller knows it; an integer becomes text.
         requested_by: Who asked for a call made in the run itself.
         form: What sort of open call to make.
+        as_requested: Name and id are those of a request that is on record.
     """
     run = scope.run
-    name, call_id = run.name(name_text(name, run.faults)), id_text(call_id, run.faults)
-    if call_id is not None:
-        call_id = run.words(call_id)
+    known_id = id_text(call_id, run.faults)
+    if not as_requested:
+        name = run.name(name_text(name, run.faults))
+        known_id = None if known_id is None else run.words(known_id)
     data = freeze(arguments)
     if scope.call_id is not None and scope.turn is not None:
-        by, place = "tool", run.ledger.place_inside(scope.turn, call_id)
+        by, place = "tool", run.ledger.place_inside(scope.turn, known_id)
     elif requested_by == "user":
-        by, place = "user", run.ledger.place_of_user(call_id)
+        by, place = "user", run.ledger.place_of_user(known_id)
     else:
-        by, place = "agent", run.ledger.place(name, call_id, partial(_key, name, data))
+        by, place = "agent", run.ledger.place(name, known_id, partial(_key, name, data))
     attributes = call_attributes(
         name=name,
         call_id=place.call_id,

@@ -76,7 +76,7 @@ class Ledger:
         Args:
             name: The tool.
             call_id: Its id, when the caller knows it.
-            key: Gives the canonical key; asked only when there are requests to compare with.
+            key: Gives the canonical key; asked only when the id tells of no request.
         """
         with self._lock:
             number = next(self._numbers)
@@ -86,6 +86,10 @@ class Ledger:
                 if before is not None:
                     return Place(number, *before, "id")
             if turn is not None and len(self._bound) < len(self._requests):
+                position = self._position(call_id)
+                if position is not None and call_id is not None:
+                    self._bound.add(position)
+                    return Place(number, turn, call_id, "id")
                 found = bind(self._requests, self._bound, call_id=call_id, name=name, key=key())
                 if found is not None:
                     position, bound_by = found
@@ -100,6 +104,15 @@ class Ledger:
             if turn is None:
                 turn = self._open_synthetic()
             return Place(number, turn, call_id or new_call_id(), "synthetic")
+
+    def _position(self, call_id: str | None) -> int | None:
+        """Return where the open turn asks for the call with this id, which no call has answered."""
+        if call_id is None:
+            return None
+        for position, request in enumerate(self._requests):
+            if request.id == call_id and position not in self._bound:
+                return position
+        return None
 
     def _leave_behind(self) -> None:
         """Remember what the open turn asks for and nobody has answered: it may be answered yet.

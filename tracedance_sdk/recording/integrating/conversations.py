@@ -156,7 +156,9 @@ class Talk:
         scope = scope_in(self._run)
         if scope.call_id is not None:
             scope = self._run.root
-        call = start_call(scope, asked.name, arguments, form=OpenCall, call_id=asked.id)
+        call = start_call(
+            scope, asked.name, arguments, form=OpenCall, call_id=asked.id, as_requested=True
+        )
         if result.ok is None and result.error is None:
             end_now(call, None if result.content is UNKNOWN else result.content)
             return
