@@ -124,6 +124,7 @@ def test_a_stream_of_the_agents_sdk_is_closed_elsewhere(agents: Any) -> None:
         with pytest.raises(GeneratorExit):
             step.throw(GeneratorExit())
     assert was_left(recorder)
+    assert recorder.trace.turns[-1].text == "word "
 
 
 @needs("agents")

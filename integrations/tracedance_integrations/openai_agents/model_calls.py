@@ -213,9 +213,9 @@ class _Pieces:
 
     def reply(self) -> ModelReply | None:
         """Return the reply as far as it has come."""
-        if self._response is None:
+        if self._response is None and not self._items and not self._texts:
             return None
-        body = reading.plain(self._response)
+        body = {} if self._response is None else reading.plain(self._response)
         if not body.get("output"):
             done = {place: reading.plain(item) for place, item in self._items.items()}
             begun = {
