@@ -101,9 +101,9 @@ def _compared(
 ) -> Measured:
     return added_costs(
         play,
-        ours=lambda: recorded(integration),
-        theirs=lambda: openinference(instrumentor),
-        rounds=max(60, effort.rounds),
+        ours=lambda: recorded(integration, play),
+        theirs=lambda: openinference(instrumentor, play),
+        rounds=max(120, effort.rounds),
     )
 
 

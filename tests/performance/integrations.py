@@ -4,7 +4,8 @@ Each framework plays the same scene against a scripted endpoint: three model cal
 A round plays it bare, recorded and traced by others, in changing order; what is compared is the
 processor time of the thread that drives the framework, less the bare run's, of the medians. Where
 a framework or the others' tracing works in several threads, it is the time of the whole process,
-and the endpoint is in another one.
+and the endpoint is in another one. Each side plays once before its clock starts: classes that were
+just changed are slow at first, and neither recording nor tracing is switched on for one run alone.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def added_costs(
     ours: Around,
     theirs: Around,
     rounds: int,
-    bare: Around = contextlib.nullcontext,
+    bare: Around | None = None,
     clock: Callable[[], float] = time.thread_time,
 ) -> Measured:
     """Return what we add, as a multiple of what others add.
@@ -45,25 +46,33 @@ def added_costs(
         ours: Around a play that we record.
         theirs: Around a play that others trace.
         rounds: How many times each is played.
-        bare: Around a play that nobody looks at.
+        bare: Around a play that nobody looks at; by default one play before it.
         clock: Tells processor seconds.
     """
-    sides: dict[str, Around] = {"bare": bare, "ours": ours, "theirs": theirs}
+    sides: dict[str, Around] = {
+        "bare": bare or (lambda: alone(play)),
+        "ours": ours,
+        "theirs": theirs,
+    }
     found: dict[str, list[float]] = {name: [] for name in sides}
-    for name, around in sides.items():
+    for around in sides.values():
         _played(play, around, clock)
-        found[name].clear()
+    # What is loaded by now stays, and need not be looked through before each play.
+    gc.collect()
+    gc.freeze()
     for number in range(rounds):
         names = list(sides)
         for name in names[number % 3 :] + names[: number % 3]:
             found[name].append(_played(play, sides[name], clock))
-    alone, first, second = (statistics.median(found[name]) for name in sides)
+    gc.unfreeze()
+    bare_time, first, second = (statistics.median(found[name]) for name in sides)
     low, high = _spread(found)
+    ours_added, theirs_added = ((taken - bare_time) / STEPS for taken in (first, second))
     detail = (
-        f"{duration((first - alone) / STEPS)} against {duration((second - alone) / STEPS)} a step"
-        f" of {duration(alone / STEPS)}"
+        f"{duration(ours_added)} against {duration(theirs_added)} a step"
+        f" of {duration(bare_time / STEPS)}"
     )
-    return Measured((first - alone) / (second - alone), low, high, detail)
+    return Measured(ours_added / theirs_added, low, high, detail)
 
 
 def _played(play: Callable[[], object], around: Around, clock: Callable[[], float]) -> float:
@@ -86,12 +95,21 @@ def _spread(found: Mapping[str, Sequence[float]]) -> tuple[float, float]:
 
 
 @contextlib.contextmanager
-def recorded(module: Any) -> Iterator[None]:
-    """Have an integration installed, and a recorder open."""
+def alone(play: Callable[[], object]) -> Iterator[None]:
+    """Have played once."""
+    play()
+    yield
+
+
+@contextlib.contextmanager
+def recorded(module: Any, play: Callable[[], object]) -> Iterator[None]:
+    """Have an integration installed, one run recorded, and a recorder open for the next."""
     import tracedance_sdk as td
 
     module.install()
     try:
+        with td.TraceRecorder():
+            play()
         with td.TraceRecorder():
             yield
     finally:
@@ -125,8 +143,8 @@ with scripted_models(mail(Desk())) as endpoint:
 
 
 @contextlib.contextmanager
-def openinference(instrumentor: Any) -> Iterator[None]:
-    """Have one of OpenInference's instrumentations installed."""
+def openinference(instrumentor: Any, play: Callable[[], object]) -> Iterator[None]:
+    """Have one of OpenInference's instrumentations installed, and one run traced."""
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -135,6 +153,7 @@ def openinference(instrumentor: Any) -> Iterator[None]:
     provider.add_span_processor(BatchSpanProcessor(InMemorySpanExporter()))
     instrumentor.instrument(tracer_provider=provider)
     try:
+        play()
         yield
     finally:
         instrumentor.uninstrument()
@@ -162,10 +181,14 @@ def langchain(effort: Effort) -> Measured | str:
             system_prompt=scene.system,
             name=scene.agent,
         )
+
+        def play() -> None:
+            agent.invoke({"messages": [("user", scene.user)]})
+
         return added_costs(
-            lambda: agent.invoke({"messages": [("user", scene.user)]}),
-            ours=lambda: recorded(td_langchain),
-            theirs=lambda: openinference(LangChainInstrumentor()),
+            play,
+            ours=lambda: recorded(td_langchain, play),
+            theirs=lambda: openinference(LangChainInstrumentor(), play),
             rounds=max(60, effort.rounds),
             clock=time.process_time,
         )
@@ -205,11 +228,15 @@ def langgraph(effort: Effort) -> Measured | str:
         graph.add_edge("tools", "ask")
         office = graph.compile(name=scene.agent)
         given: Any = {"messages": [("user", scene.user)]}
+
+        def play() -> None:
+            loop.run_until_complete(office.ainvoke(given))
+
         try:
             return added_costs(
-                lambda: loop.run_until_complete(office.ainvoke(given)),
-                ours=lambda: recorded(td_langchain),
-                theirs=lambda: openinference(LangChainInstrumentor()),
+                play,
+                ours=lambda: recorded(td_langchain, play),
+                theirs=lambda: openinference(LangChainInstrumentor(), play),
                 rounds=max(60, effort.rounds),
                 clock=time.process_time,
             )
@@ -227,6 +254,8 @@ def pydantic_ai(effort: Effort) -> Measured | str:
         from pydantic_ai.providers.openai import OpenAIProvider
     except ImportError:
         return "pydantic-ai and openai are not installed"
+    from tracedance_integrations import pydantic_ai as td_pydantic_ai
+
     from tracedance_sdk.testing import Desk, mail
 
     scene = mail(Desk())
@@ -239,66 +268,42 @@ def pydantic_ai(effort: Effort) -> Measured | str:
         def play() -> None:
             loop.run_until_complete(agent.run(scene.user))
 
-        bare, ours, theirs = _around_pydantic_ai(play)
-        rounds = max(30, effort.rounds)
         try:
-            return added_costs(play, ours=ours, theirs=theirs, rounds=rounds, bare=bare)
+            return added_costs(
+                play,
+                ours=lambda: recorded(td_pydantic_ai, play),
+                theirs=lambda: _instrumented(play),
+                rounds=max(30, effort.rounds),
+            )
         finally:
             loop.run_until_complete(client.close())
             loop.close()
 
 
-def _around_pydantic_ai(play: Callable[[], object]) -> tuple[Around, Around, Around]:
-    """Return the three sides: bare, ours, theirs.
-
-    Each plays once before its clock starts: changed classes are slow at first, and neither
-    recording nor tracing is switched on for one run alone.
-    """
+@contextlib.contextmanager
+def _instrumented(play: Callable[[], object]) -> Iterator[None]:
+    """Have Pydantic AI's own instrumentation switched on, and one run traced."""
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
     from pydantic_ai import Agent
     from pydantic_ai.models.instrumented import InstrumentationSettings
-    from tracedance_integrations import pydantic_ai as td_pydantic_ai
-
-    import tracedance_sdk as td
 
     provider = TracerProvider()
     provider.add_span_processor(BatchSpanProcessor(InMemorySpanExporter()))
-
-    @contextlib.contextmanager
-    def bare() -> Iterator[None]:
+    Agent.instrument_all(InstrumentationSettings(tracer_provider=provider))
+    try:
         play()
         yield
-
-    @contextlib.contextmanager
-    def theirs() -> Iterator[None]:
-        Agent.instrument_all(InstrumentationSettings(tracer_provider=provider))
-        try:
-            play()
-            yield
-        finally:
-            Agent.instrument_all(False)
-
-    @contextlib.contextmanager
-    def ours() -> Iterator[None]:
-        td_pydantic_ai.install()
-        try:
-            with td.TraceRecorder():
-                play()
-            with td.TraceRecorder():
-                yield
-        finally:
-            td_pydantic_ai.uninstall()
-
-    return bare, ours, theirs
+    finally:
+        Agent.instrument_all(False)
+        provider.shutdown()
 
 
 def openai_agents(effort: Effort) -> Measured | str:
     """An agent of OpenAI's SDK on the Responses API, beside OpenInference's instrumentation.
 
-    The SDK makes its own spans on all three sides; nobody but the instrumentation takes them. As
-    with Pydantic AI, each side plays once before its clock starts.
+    The SDK makes its own spans on all three sides; nobody but the instrumentation takes them.
     """
     try:
         from agents import (
@@ -315,32 +320,14 @@ def openai_agents(effort: Effort) -> Measured | str:
         return "openai-agents and OpenInference's instrumentation of it are not installed"
     from tracedance_integrations import openai_agents as td_openai_agents
 
-    import tracedance_sdk as td
     from tracedance_sdk.testing import Desk, mail
 
     set_tracing_disabled(False)
     set_trace_processors([])
 
     @contextlib.contextmanager
-    def alone() -> Iterator[None]:
-        play()
-        yield
-
-    @contextlib.contextmanager
-    def ours() -> Iterator[None]:
-        td_openai_agents.install()
-        try:
-            with td.TraceRecorder():
-                play()
-            with td.TraceRecorder():
-                yield
-        finally:
-            td_openai_agents.uninstall()
-
-    @contextlib.contextmanager
-    def instrumented() -> Iterator[None]:
-        with openinference(OpenAIAgentsInstrumentor()):
-            play()
+    def traced() -> Iterator[None]:
+        with openinference(OpenAIAgentsInstrumentor(), play):
             yield
         set_trace_processors([])
 
@@ -360,9 +347,8 @@ def openai_agents(effort: Effort) -> Measured | str:
         try:
             return added_costs(
                 play,
-                bare=alone,
-                ours=ours,
-                theirs=instrumented,
+                ours=lambda: recorded(td_openai_agents, play),
+                theirs=traced,
                 rounds=max(30, effort.rounds),
             )
         finally:
@@ -371,12 +357,16 @@ def openai_agents(effort: Effort) -> Measured | str:
             loop.close()
 
 
-def mcp(effort: Effort) -> Measured | str:
+def mcp(effort: Effort, *, how: str = "content") -> Measured | str:
     """Calls of a client on a server in another process, by its pipes.
 
     OpenInference's instrumentation makes no spans of MCP, but carries the context of those that the
-    library makes itself from version 2 on: what is compared is both. Those spans have neither
-    arguments nor results, so that recording may cost more.
+    library makes itself from version 2 on, and these have neither arguments nor results. Who wants
+    both puts OpenInference's decorator for tools around the call.
+
+    Args:
+        effort: How long to measure.
+        how: What is compared: see `Sessions.traced`.
     """
     try:
         import mcp.shared._otel  # noqa: F401
@@ -392,12 +382,16 @@ def mcp(effort: Effort) -> Measured | str:
 
     provider = TracerProvider()
     provider.add_span_processor(BatchSpanProcessor(InMemorySpanExporter()))
-    sessions = Sessions(provider.get_tracer("mcp-python-sdk"))
+    sessions = Sessions(provider)
+
+    def play() -> None:
+        sessions.play(STEPS)
+
     try:
         return added_costs(
-            lambda: sessions.play(STEPS),
-            ours=lambda: recorded(td_mcp),
-            theirs=sessions.traced,
+            play,
+            ours=lambda: recorded(td_mcp, play),
+            theirs=lambda: sessions.traced(how, STEPS),
             rounds=max(120, effort.rounds),
         )
     finally:
@@ -441,9 +435,17 @@ BUDGETS = (
     Budget(
         "mcp",
         "what recording adds to a client's call",
+        "what OpenInference's instrumentation and its decorator for tools add",
+        1.0,
+        "x",
+        mcp,
+    ),
+    Budget(
+        "mcp-spans",
+        "what recording adds to a client's call",
         "what spans without content add, carried by OpenInference's instrumentation",
         2.0,
         "x",
-        mcp,
+        lambda effort: mcp(effort, how="spans"),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 
@@ -16,11 +16,14 @@ class Sessions:
         tracer: Makes the library's own spans while others trace; otherwise they are empty.
     """
 
-    def __init__(self, tracer: Any) -> None:
-        self._tracer = tracer
+    def __init__(self, provider: Any) -> None:
+        from openinference.instrumentation import OITracer, TraceConfig
+
+        self._tracer = provider.get_tracer("mcp-python-sdk")
+        self._tools = OITracer(provider.get_tracer("tools"), config=TraceConfig())
         self._loop = asyncio.new_event_loop()
         self._ready, self._done = asyncio.Event(), asyncio.Event()
-        self._sessions: dict[str, Any] = {}
+        self._calls: dict[str, Callable[..., Awaitable[Any]]] = {}
         self._current = "bare"
         self._holding = self._loop.create_task(self._hold())
         self._loop.run_until_complete(self._ready.wait())
@@ -30,13 +33,20 @@ class Sessions:
         self._loop.run_until_complete(self._play(n_calls))
 
     @contextlib.contextmanager
-    def traced(self) -> Iterator[None]:
-        """Play with the session that OpenInference's instrumentation carries."""
+    def traced(self, how: str, n_calls: int) -> Iterator[None]:
+        """Play with the session that OpenInference's instrumentation carries.
+
+        Args:
+            how: ``spans`` for the library's own spans alone; ``content`` for a span of
+                OpenInference's own around each call, with arguments and result.
+            n_calls: How many calls are made before.
+        """
         from mcp.shared import _otel
 
         before = _otel._tracer
-        self._current, _otel._tracer = "theirs", self._tracer
+        self._current, _otel._tracer = how, self._tracer
         try:
+            self.play(n_calls)
             yield
         finally:
             self._current, _otel._tracer = "bare", before
@@ -50,20 +60,29 @@ class Sessions:
     async def _play(self, n_calls: int) -> None:
         arguments = {"to": "sam@example.com", "body": "Lunch at noon? " * 20}
         for _ in range(n_calls):
-            await self._sessions[self._current].call_tool("send_mail", arguments)
+            await self._calls[self._current]("send_mail", arguments)
 
     async def _hold(self) -> None:
         from openinference.instrumentation.mcp import MCPInstrumentor
 
         async with contextlib.AsyncExitStack() as stack:
-            self._sessions["bare"] = await stack.enter_async_context(_connected())
+            self._calls["bare"] = _caller(await stack.enter_async_context(_connected()))
             MCPInstrumentor().instrument()
             try:
-                self._sessions["theirs"] = await stack.enter_async_context(_connected())
+                carried = _caller(await stack.enter_async_context(_connected()))
             finally:
                 MCPInstrumentor().uninstrument()
+            self._calls["spans"] = carried
+            self._calls["content"] = self._tools.tool(carried, name="send_mail")
             self._ready.set()
             await self._done.wait()
+
+
+def _caller(session: Any) -> Callable[..., Awaitable[Any]]:
+    async def call(name: str, arguments: dict[str, Any]) -> Any:
+        return await session.call_tool(name, arguments)
+
+    return call
 
 
 @contextlib.asynccontextmanager

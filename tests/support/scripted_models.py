@@ -73,6 +73,7 @@ def scripted_models(script: Callable[[Request, int], Answer]) -> Iterator[Script
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def do_POST(self) -> None:
             data = self.rfile.read(int(self.headers["content-length"]))
