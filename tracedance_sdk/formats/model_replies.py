@@ -109,8 +109,9 @@ def said_in_chat(body: Json) -> Said:
     told = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(body, dict) or not isinstance(choice, dict) or not isinstance(told, dict):
         raise InvalidTrace(f"{_WHERE}: no choice with a message")
-    said = {key: value for key, value in told.items() if value not in (None, [])}
-    message = read_message({**said, "role": "assistant"}) or Message("assistant", ())
+    said = {key: value for key, value in told.items() if value is not None and value != []}
+    said["role"] = "assistant"
+    message = read_message(said) or Message("assistant", ())
     return Said(
         message,
         _text(body.get("model")),

@@ -20,6 +20,8 @@ CHAT_SETTINGS: Final = (
     "parallel_tool_calls", "response_format", "reasoning_effort", "frequency_penalty",
     "presence_penalty", "logit_bias", "n", "service_tier", "verbosity",
 )  # fmt: skip
+_CHAT_SETTINGS: Final = frozenset(CHAT_SETTINGS)
+_NOTHING: Final[tuple[Json, ...]] = (None, [], {})
 
 
 class ModelRequest(NamedTuple):
@@ -72,7 +74,7 @@ def request_from_chat(body: Mapping[str, Any]) -> ModelRequest:
             None,
             read_tools(tools) if tools else (),
             _text(body.get("model")),
-            {key: body[key] for key in CHAT_SETTINGS if body.get(key) not in (None, [], {})},
+            {k: v for k, v in body.items() if k in _CHAT_SETTINGS and v not in _NOTHING},
         )
     )
 
@@ -107,7 +109,9 @@ def without_system(request: ModelRequest) -> ModelRequest:
     lead = len(texts) - before
     if not lead:
         return request
-    return request._replace(messages=request.messages[lead:], system="\n\n".join(texts))
+    _, _, tools, model, settings, follows = request
+    rest = request.messages[lead:]
+    return ModelRequest(rest, "\n\n".join(texts), tools, model, settings, follows)
 
 
 def _is_text(message: Message) -> bool:

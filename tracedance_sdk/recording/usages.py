@@ -28,6 +28,10 @@ _APART: Final = ("cache_read_input_tokens", "cache_creation_input_tokens")
 """Anthropic counts these beside ``input_tokens``, which with us includes them."""
 
 
+class ReadUsage(dict[str, Any]):
+    """Fields of `Usage`, as they were read in a provider's reply: right already."""
+
+
 def usage_document(usage: object) -> Any:
     """Return the document of a turn's usage; None fields are left out.
 
@@ -38,7 +42,7 @@ def usage_document(usage: object) -> Any:
     Raises:
         InvalidOption: A key that is none of these names.
     """
-    if usage is None or isinstance(usage, Usage):
+    if usage is None or isinstance(usage, (Usage, ReadUsage)):
         return usage
     if type(usage) is dict and usage.keys() <= _OURS:
         return {key: value for key, value in usage.items() if value is not None}

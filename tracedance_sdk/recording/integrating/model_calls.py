@@ -15,6 +15,7 @@ from tracedance_sdk.recording.integrating.conversations import Shown, pieces_of,
 from tracedance_sdk.recording.lives import Life
 from tracedance_sdk.recording.plans import AgentName, plan_run
 from tracedance_sdk.recording.scopes import CURRENT, Scope, find_scope, open_runs
+from tracedance_sdk.recording.usages import ReadUsage
 
 if TYPE_CHECKING:
     from tracedance_sdk.formats import Message, ModelRequest, Said
@@ -53,9 +54,7 @@ def reply_of(turn: Turn, *, response_id: str | None = None) -> ModelReply:
 
 def reply_in(said: Said) -> ModelReply:
     """Return what was read in a provider's body as a reply."""
-    from tracedance_sdk.trace import Usage
-
-    usage = None if said.usage is None else Usage.model_validate(said.usage)
+    usage = None if said.usage is None else ReadUsage(said.usage)
     return ModelReply(said.message, said.model, usage, said.finish_reason, said.id, said.settings)
 
 
