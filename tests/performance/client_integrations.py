@@ -10,7 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.performance.integrations import (
+    Side,
     added_costs,
+    blocks_of,
     endpoint_elsewhere,
     openinference,
     recorded,
@@ -101,9 +103,9 @@ def _compared(
 ) -> Measured:
     return added_costs(
         play,
-        ours=lambda: recorded(integration, play),
-        theirs=lambda: openinference(instrumentor, play),
-        rounds=max(120, effort.rounds),
+        ours=recorded(integration),
+        theirs=Side(lambda: openinference(instrumentor)),
+        blocks=blocks_of(effort),
     )
 
 

@@ -4,8 +4,11 @@ Each framework plays the same scene against a scripted endpoint: three model cal
 A round plays it bare, recorded and traced by others, in changing order; what is compared is the
 processor time of the thread that drives the framework, less the bare run's, of the medians. Where
 a framework or the others' tracing works in several threads, it is the time of the whole process,
-and the endpoint is in another one. Each side plays once before its clock starts: classes that were
-just changed are slow at first, and neither recording nor tracing is switched on for one run alone.
+and the endpoint is in another one.
+
+Neither recording nor tracing is switched on for one run alone, and classes that were just changed
+are slow at first. So each side is switched on for a block of plays, and the first of a block do not
+count.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.performance.measuring import Budget, Effort, Measured, duration
 
@@ -29,41 +32,50 @@ Around = Callable[[], AbstractContextManager[Any]]
 STEPS = 5
 """Model calls and tool calls in the scene."""
 
+WARM, COUNTED = 8, 8
+"""Plays of a block that do not count, and that do."""
+
+
+class Side(NamedTuple):
+    """One way to have the scene played.
+
+    Attributes:
+        around: Is open during a block of plays.
+        each: Is open during each of them.
+    """
+
+    around: Around = contextlib.nullcontext
+    each: Around = contextlib.nullcontext
+
 
 def added_costs(
     play: Callable[[], object],
     *,
-    ours: Around,
-    theirs: Around,
-    rounds: int,
-    bare: Around | None = None,
+    ours: Side,
+    theirs: Side,
+    blocks: int,
     clock: Callable[[], float] = time.thread_time,
 ) -> Measured:
     """Return what we add, as a multiple of what others add.
 
     Args:
         play: Plays the scene once.
-        ours: Around a play that we record.
-        theirs: Around a play that others trace.
-        rounds: How many times each is played.
-        bare: Around a play that nobody looks at; by default one play before it.
+        ours: Played so that we record it.
+        theirs: Played so that others trace it.
+        blocks: How many blocks of each there are.
         clock: Tells processor seconds.
     """
-    sides: dict[str, Around] = {
-        "bare": bare or (lambda: alone(play)),
-        "ours": ours,
-        "theirs": theirs,
-    }
+    sides = {"bare": Side(), "ours": ours, "theirs": theirs}
     found: dict[str, list[float]] = {name: [] for name in sides}
-    for around in sides.values():
-        _played(play, around, clock)
+    for side in sides.values():
+        list(_played(play, side, clock))
     # What is loaded by now stays, and need not be looked through before each play.
     gc.collect()
     gc.freeze()
-    for number in range(rounds):
+    for number in range(blocks):
         names = list(sides)
         for name in names[number % 3 :] + names[: number % 3]:
-            found[name].append(_played(play, sides[name], clock))
+            found[name] += _played(play, sides[name], clock)
     gc.unfreeze()
     bare_time, first, second = (statistics.median(found[name]) for name in sides)
     low, high = _spread(found)
@@ -75,45 +87,48 @@ def added_costs(
     return Measured(ours_added / theirs_added, low, high, detail)
 
 
-def _played(play: Callable[[], object], around: Around, clock: Callable[[], float]) -> float:
-    with around():
-        gc.collect()
-        started = clock()
-        play()
-        return clock() - started
+def _played(play: Callable[[], object], side: Side, clock: Callable[[], float]) -> Iterator[float]:
+    with side.around():
+        for number in range(WARM + COUNTED):
+            with side.each():
+                gc.collect()
+                started = clock()
+                play()
+                taken = clock() - started
+            if number >= WARM:
+                yield taken
+
+
+def blocks_of(effort: Effort) -> int:
+    """Return how many blocks of each side are played."""
+    return max(6, effort.rounds // 2)
 
 
 def _spread(found: Mapping[str, Sequence[float]]) -> tuple[float, float]:
-    """Return the quartiles of the rounds' own ratios."""
-    bare = statistics.median(found["bare"])
-    ratios = [
-        (ours - bare) / max(theirs - bare, 1e-9)
-        for ours, theirs in zip(found["ours"], found["theirs"], strict=True)
-    ]
+    """Return the quartiles of the blocks' own ratios."""
+    ratios = []
+    for at in range(0, len(found["bare"]), COUNTED):
+        bare, ours, theirs = (
+            statistics.median(times[at : at + COUNTED]) for times in found.values()
+        )
+        ratios.append((ours - bare) / max(theirs - bare, 1e-9))
     low, _, high = statistics.quantiles(ratios, n=4, method="inclusive")
     return low, high
 
 
-@contextlib.contextmanager
-def alone(play: Callable[[], object]) -> Iterator[None]:
-    """Have played once."""
-    play()
-    yield
-
-
-@contextlib.contextmanager
-def recorded(module: Any, play: Callable[[], object]) -> Iterator[None]:
-    """Have an integration installed, one run recorded, and a recorder open for the next."""
+def recorded(module: Any) -> Side:
+    """Have an integration installed, and a recorder open for each play."""
     import tracedance_sdk as td
 
-    module.install()
-    try:
-        with td.TraceRecorder():
-            play()
-        with td.TraceRecorder():
+    @contextlib.contextmanager
+    def installed() -> Iterator[None]:
+        module.install()
+        try:
             yield
-    finally:
-        module.uninstall()
+        finally:
+            module.uninstall()
+
+    return Side(installed, td.TraceRecorder)
 
 
 @contextlib.contextmanager
@@ -143,8 +158,8 @@ with scripted_models(mail(Desk())) as endpoint:
 
 
 @contextlib.contextmanager
-def openinference(instrumentor: Any, play: Callable[[], object]) -> Iterator[None]:
-    """Have one of OpenInference's instrumentations installed, and one run traced."""
+def openinference(instrumentor: Any) -> Iterator[None]:
+    """Have one of OpenInference's instrumentations installed."""
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -153,7 +168,6 @@ def openinference(instrumentor: Any, play: Callable[[], object]) -> Iterator[Non
     provider.add_span_processor(BatchSpanProcessor(InMemorySpanExporter()))
     instrumentor.instrument(tracer_provider=provider)
     try:
-        play()
         yield
     finally:
         instrumentor.uninstrument()
@@ -187,9 +201,9 @@ def langchain(effort: Effort) -> Measured | str:
 
         return added_costs(
             play,
-            ours=lambda: recorded(td_langchain, play),
-            theirs=lambda: openinference(LangChainInstrumentor(), play),
-            rounds=max(60, effort.rounds),
+            ours=recorded(td_langchain),
+            theirs=Side(lambda: openinference(LangChainInstrumentor())),
+            blocks=blocks_of(effort),
             clock=time.process_time,
         )
 
@@ -235,9 +249,9 @@ def langgraph(effort: Effort) -> Measured | str:
         try:
             return added_costs(
                 play,
-                ours=lambda: recorded(td_langchain, play),
-                theirs=lambda: openinference(LangChainInstrumentor(), play),
-                rounds=max(60, effort.rounds),
+                ours=recorded(td_langchain),
+                theirs=Side(lambda: openinference(LangChainInstrumentor())),
+                blocks=blocks_of(effort),
                 clock=time.process_time,
             )
         finally:
@@ -271,9 +285,9 @@ def pydantic_ai(effort: Effort) -> Measured | str:
         try:
             return added_costs(
                 play,
-                ours=lambda: recorded(td_pydantic_ai, play),
-                theirs=lambda: _instrumented(play),
-                rounds=max(30, effort.rounds),
+                ours=recorded(td_pydantic_ai),
+                theirs=Side(_instrumented),
+                blocks=blocks_of(effort),
             )
         finally:
             loop.run_until_complete(client.close())
@@ -281,8 +295,8 @@ def pydantic_ai(effort: Effort) -> Measured | str:
 
 
 @contextlib.contextmanager
-def _instrumented(play: Callable[[], object]) -> Iterator[None]:
-    """Have Pydantic AI's own instrumentation switched on, and one run traced."""
+def _instrumented() -> Iterator[None]:
+    """Have Pydantic AI's own instrumentation switched on."""
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -293,7 +307,6 @@ def _instrumented(play: Callable[[], object]) -> Iterator[None]:
     provider.add_span_processor(BatchSpanProcessor(InMemorySpanExporter()))
     Agent.instrument_all(InstrumentationSettings(tracer_provider=provider))
     try:
-        play()
         yield
     finally:
         Agent.instrument_all(False)
@@ -327,7 +340,7 @@ def openai_agents(effort: Effort) -> Measured | str:
 
     @contextlib.contextmanager
     def traced() -> Iterator[None]:
-        with openinference(OpenAIAgentsInstrumentor(), play):
+        with openinference(OpenAIAgentsInstrumentor()):
             yield
         set_trace_processors([])
 
@@ -347,9 +360,9 @@ def openai_agents(effort: Effort) -> Measured | str:
         try:
             return added_costs(
                 play,
-                ours=lambda: recorded(td_openai_agents, play),
-                theirs=traced,
-                rounds=max(30, effort.rounds),
+                ours=recorded(td_openai_agents),
+                theirs=Side(traced),
+                blocks=blocks_of(effort),
             )
         finally:
             set_tracing_disabled(True)
@@ -390,9 +403,9 @@ def mcp(effort: Effort, *, how: str = "content") -> Measured | str:
     try:
         return added_costs(
             play,
-            ours=lambda: recorded(td_mcp, play),
-            theirs=lambda: sessions.traced(how, STEPS),
-            rounds=max(120, effort.rounds),
+            ours=recorded(td_mcp),
+            theirs=Side(lambda: sessions.traced(how)),
+            blocks=blocks_of(effort),
         )
     finally:
         sessions.close()

@@ -33,20 +33,18 @@ class Sessions:
         self._loop.run_until_complete(self._play(n_calls))
 
     @contextlib.contextmanager
-    def traced(self, how: str, n_calls: int) -> Iterator[None]:
+    def traced(self, how: str) -> Iterator[None]:
         """Play with the session that OpenInference's instrumentation carries.
 
         Args:
             how: ``spans`` for the library's own spans alone; ``content`` for a span of
                 OpenInference's own around each call, with arguments and result.
-            n_calls: How many calls are made before.
         """
         from mcp.shared import _otel
 
         before = _otel._tracer
         self._current, _otel._tracer = how, self._tracer
         try:
-            self.play(n_calls)
             yield
         finally:
             self._current, _otel._tracer = "bare", before

@@ -9,15 +9,13 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
+from tracedance_sdk.formats import ModelRequest, read_message, read_tools
 from tracedance_sdk.recording.scopes import find_scope, open_runs
 from tracedance_sdk.recording.values import freeze
-
-if TYPE_CHECKING:
-    from tracedance_sdk.formats import ModelRequest
 
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 _REMEMBERED: Final = 4
@@ -134,8 +132,6 @@ class History:
 
     def read_tools(self, tools: Any) -> list[dict[str, Any]]:
         """Return definitions of tools as `formats.read_tools` reads them."""
-        from tracedance_sdk.formats import read_tools
-
         kept = self._tools
         if kept is not None and kept.said == tools:
             found: list[dict[str, Any]] = kept.found
@@ -170,8 +166,6 @@ def _known(before: list[list[_Kept | None]], place: int, message: Any) -> _Kept 
 
 
 def _read(message: Any) -> _Kept:
-    from tracedance_sdk.formats import read_message
-
     said = plain = _json_copy(message) if type(message) is dict else None
     if said is None:
         said, plain = _kept_copy(message), as_json(message)

@@ -17,9 +17,11 @@ from tracedance_sdk.formats import (
 from tracedance_sdk.formats import read_arguments as read_text
 from tracedance_sdk.recording.calls import OpenCall, start_call
 from tracedance_sdk.recording.describing import describe_further
+from tracedance_sdk.recording.failures import Failure
 from tracedance_sdk.recording.identifiers import new_call_id
 from tracedance_sdk.recording.scopes import scope_in
 from tracedance_sdk.recording.shared_calls import end_now
+from tracedance_sdk.recording.values import freeze
 from tracedance_sdk.trace import UNKNOWN, Json
 
 if TYPE_CHECKING:
@@ -166,8 +168,6 @@ class Talk:
         call.finish(content, ok=result.ok, failure=_failure(result))
 
     def _text(self, content: Json) -> str:
-        from tracedance_sdk.recording.values import freeze
-
         return self._run.text(freeze(content))
 
     def _overhear(self, told: Mapping[str, Any]) -> None:
@@ -192,8 +192,6 @@ def talk_of(run: Run) -> Talk:
 
 
 def _failure(result: SeenResult) -> Any:
-    from tracedance_sdk.recording.failures import Failure
-
     if result.error is not None:
         kind, text = result.error.get("type", "ToolError"), result.error.get("message", "")
         return Failure(kind, text, interrupted=False)

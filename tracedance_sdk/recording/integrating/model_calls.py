@@ -7,6 +7,7 @@ from contextvars import ContextVar, Token
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tracedance_sdk.formats import Message
 from tracedance_sdk.recording.calls import OpenCall
 from tracedance_sdk.recording.contexts import reset_quietly
 from tracedance_sdk.recording.failures import describe
@@ -18,7 +19,7 @@ from tracedance_sdk.recording.scopes import CURRENT, Scope, find_scope, open_run
 from tracedance_sdk.recording.usages import ReadUsage
 
 if TYPE_CHECKING:
-    from tracedance_sdk.formats import Message, ModelRequest, Said
+    from tracedance_sdk.formats import ModelRequest, Said
     from tracedance_sdk.recording.runs import Run
     from tracedance_sdk.trace import Json, Turn
 
@@ -144,8 +145,6 @@ class ModelCall:
         GUARD.attempt("turn", faults, self._record, reply, facts)
 
     def _record(self, reply: ModelReply | None, facts: dict[str, Any]) -> None:
-        from tracedance_sdk.formats import Message
-
         request, talk = self._request, talk_of(self._run)
         found = reply or ModelReply(None)
         other = talk.other_prompt(request.system)
