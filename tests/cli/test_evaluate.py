@@ -434,6 +434,21 @@ so few tasks leave intervals over tasks wide
     )
 
 
+def test_traces_that_name_no_task_are_trials_of_the_one_that_is_named_for_all(
+    work: Path, tracedance: Tracedance
+) -> None:
+    good, bad = (load_trace(work / "traces" / f"{name}.json") for name in ("efficient", "failed"))
+    for number, (trace, task) in enumerate(((good, None), (bad, None), (good, "revenue-email"))):
+        changes = {"task_id": task, "agent": good.agent, "id": f"run-{number}"}
+        save_trace(trace.model_copy(update=changes), work / f"trial-{number}.json")
+    paths = sorted(work.glob("trial-?.json"))
+    ran = tracedance("evaluate", *paths, "--spec", "task.yaml", "--json", "--jobs", "1")
+    found = json.loads(ran.out)["summary"]
+    assert (found["pass_hat_k"]["tasks"], found["pass_hat_k"]["tasks_tried_once"]) == (1, 0)
+    assert len(found["pass_hat_k"]["estimates"]) == 3
+    assert found["pass_rate"]["interval_over_tasks"] is None
+
+
 def test_grading_loads_none_of_the_statistics_libraries(work: Path) -> None:
     code = (
         "import sys; from tracedance_sdk.cli import run;"

@@ -66,7 +66,7 @@ class Graded(NamedTuple):
         rows: For a result set.
         trace: The trace itself, when it is the only one of its source.
         foreign_task: The trace's task id, when it was graded by a task with another id.
-        task_id: The trace's own task id; None when it has none.
+        task_id: The trace's own task id, else that of the specification; None without either.
         unmatched: Rules of the specification that name no tool of the trace.
         stored_as: What a trace of a store is about, by agent and task; None for those of files.
         spec_id: Id of the specification; None when nothing could be graded.
@@ -269,7 +269,7 @@ def _told(run: Run, spec: TaskSpec, report: Report) -> Graded:
         rows=tuple(rows),
         trace=trace if part is None else None,
         foreign_task=trace.task_id if trace.task_id not in (None, spec.id) else None,
-        task_id=trace.task_id,
+        task_id=trace.task_id or spec.id,
         unmatched=tuple(spec.unmatched(trace)),
         stored_as=stored_as,
         spec_id=spec.id,

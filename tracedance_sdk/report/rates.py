@@ -62,8 +62,8 @@ class PassRates(NamedTuple):
 def pass_rates(rows: Iterable[Row]) -> PassRates:
     """Return how often rows passed.
 
-    The trials of a task are the runs of one agent whose traces name that task. A trace that names
-    none is a task of its own.
+    The trials of a task are the rows of one agent that name that task. A row that names none is a
+    task of its own.
     """
     listed = list(rows)
     verdicts = [row.verdict for row in listed]

@@ -16,8 +16,8 @@ class Row(NamedTuple):
         path: The file or folder.
         report: None when nothing could be graded.
         problem: Why not, in one line; None exactly when there is a report.
-        task_id: The task that the trace itself names, whatever it was graded by; None when it
-            names none. Rows of one task and one agent are trials of it.
+        task_id: The task that the trace itself names, whatever it was graded by, else the one that
+            it was graded by; None without either. Rows of one task and one agent are trials of it.
     """
 
     name: str
