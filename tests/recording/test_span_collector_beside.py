@@ -139,6 +139,8 @@ def test_the_state_is_read_when_a_root_starts_and_when_it_ends() -> None:
     assert (again.initial_state, again.final_state) == ({"inbox": 2}, {"inbox": 3})
     assert clerk.initial_state is UNKNOWN
     assert "state_grading" in chief.fidelity.fit_for
+    assert not [item.kind for item in chief.fidelity.notes if "state" in item.kind]
+    assert clerk.fidelity.count("initial_state_unknown") == 1
 
 
 def test_a_frameworks_state_counts_where_the_collector_has_no_source() -> None:

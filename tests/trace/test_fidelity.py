@@ -12,6 +12,8 @@ from tracedance_sdk.trace import (
     KINDS,
     UNKNOWN,
     Call,
+    ErrorInfo,
+    Reasoning,
     Result,
     Source,
     Text,
@@ -64,6 +66,39 @@ def test_a_whole_trace_has_no_notes_and_is_fit_for_everything() -> None:
     fidelity = assess(a_trace(a_call())).fidelity
     assert fidelity.notes == ()
     assert fidelity.fit_for == ALL
+
+
+def test_a_masked_call_is_one_place_and_masked_words_and_states_are_noted_too() -> None:
+    mask = mask_text("jwt", "0a")
+    call = a_call(arguments={"a": mask}, result=Result(ok=False, content=[mask]))
+    asked = Turn(index=0, role="user", origin="human", content=(Text(text=f"Pay with {mask}"),))
+    thought = Turn(
+        index=2, role="assistant", origin="agent", content=(Reasoning(text=f"It is {mask}"),)
+    )
+    whole = a_trace(call, system_prompt=f"The key is {mask}", final_state={"keys": [mask]})
+    trace = whole.model_copy(update={"turns": (asked, whole.turns[1], thought)})
+    [found] = assess(trace).fidelity.notes
+    assert (found.kind, found.count) == ("value_masked", 5)
+    assert found.places == (
+        "system_prompt", "turns[0]", "turns[1].calls[0]", "turns[2]", "final_state",
+    )  # fmt: skip
+
+
+def test_a_masked_message_of_an_error_is_noted() -> None:
+    told = ErrorInfo(type="ValueError", message=f"no key {mask_text('jwt', '0a')}")
+    trace = a_trace(a_call(result=Result(ok=False, error=told)))
+    assert assess(trace).fidelity.notes == (note("value_masked", ["turns[1].calls[0]"]),)
+
+
+def test_a_state_that_has_come_to_be_known_is_not_noted_as_unknown() -> None:
+    before = assess(a_trace(a_call(), initial_state=UNKNOWN, final_state=UNKNOWN, tools=()))
+    tools = (ToolDefinition(name="pay"),)
+    known = before.model_copy(update={"initial_state": {}, "final_state": {}, "tools": tools})
+    again = assess(known, notes=[*before.fidelity.notes, note("boundary_guessed")])
+    assert [item.kind for item in before.fidelity.notes] == [
+        "final_state_unknown", "initial_state_unknown", "tools_missing",
+    ]  # fmt: skip
+    assert [item.kind for item in again.fidelity.notes] == ["boundary_guessed"]
 
 
 def test_an_imported_trace_without_turns_is_fit_for_nothing_but_its_states() -> None:

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any, Final
 
 import orjson
 
 from tracedance_sdk.trace.markers import UNKNOWN, Json, blob_digest, is_masked
-from tracedance_sdk.trace.model import Call, Fidelity, Fitness, Note, ToolDefinition, Trace, Turn
+from tracedance_sdk.trace.model import (
+    Call,
+    Fidelity,
+    Fitness,
+    Media,
+    Note,
+    Reasoning,
+    Text,
+    ToolDefinition,
+    Trace,
+    Turn,
+)
 
 KINDS: Final[dict[str, str]] = {
     "result_missing": "a call whose result was never recorded",
@@ -16,7 +28,7 @@ KINDS: Final[dict[str, str]] = {
     "result_recovered": "a result taken from the next model call instead of from the tool",
     "result_truncated": "a result cut at the source",
     "result_interrupted": "a call that never came to its end",
-    "value_masked": "a value with a secret masked",
+    "value_masked": "a call, a turn's words or a state with a secret masked",
     "value_elsewhere": "a value kept outside the trace and not at hand",
     "arguments_unparsable": "arguments that are not JSON",
     "arguments_unknown": "a call whose arguments were not recorded",
@@ -39,6 +51,8 @@ INCOMPLETE: Final = ("record_lost", "record_altered")
 
 _MOST_PLACES: Final = 5
 _OF_TOOLS: Final = frozenset({"tools_inferred", "tools_missing"})
+_OF_THE_TRACE: Final = _OF_TOOLS | {"initial_state_unknown", "final_state_unknown"}
+"""Kinds that a look at the trace decides: a note of one that it does not find is out of date."""
 
 
 def note(kind: str, places: Iterable[str] = (), *, count: int | None = None) -> Note:
@@ -63,13 +77,14 @@ def assess(trace: Trace, *, notes: Iterable[Note] = ()) -> Trace:
     Args:
         trace: The trace; an earlier fidelity is replaced.
         notes: What only the reader of the source can know (recovered, cut, guessed, ...). Those
-            of one kind become one.
+            of one kind become one. What the trace itself tells, such as that a state is unknown,
+            counts as the trace has it now.
     """
     findings = _Findings()
     findings.look_at(trace)
     places = findings.places
     found: list[Any] = [_note(kind, where) for kind, where in places.items()]
-    found += _joined(item for item in notes if item.kind not in places)
+    found += _joined(item for item in notes if item.kind not in places.keys() | _OF_THE_TRACE)
     found.sort(key=lambda item: item["kind"])
     fit_for = findings.fit_for(trace, {item["kind"] for item in found})
     fidelity = Fidelity.model_validate({"notes": found, "fit_for": fit_for})
@@ -141,27 +156,41 @@ class _Findings:
         self._opened = self._answered = False
 
     def look_at(self, trace: Trace) -> None:
-        if trace.initial_state is UNKNOWN:
-            self.places["initial_state_unknown"] = ["initial_state"]
-        if trace.final_state is UNKNOWN:
-            self.places["final_state_unknown"] = ["final_state"]
+        """Walk through a trace."""
+        if trace.system_prompt is not None and is_masked(trace.system_prompt):
+            self._add("value_masked", "system_prompt")
         if any(tool.origin == "inferred" for tool in trace.tools):
             self.places["tools_inferred"] = ["tools"]
         defined = {tool.name for tool in trace.tools}
         seen: set[str] = set()
         latest = trace.started_at
         for turn in trace.turns:
-            started = turn.started_at
-            if started is not None:
-                if latest is not None and started < latest:
-                    self._add("clock_backwards", f"turns[{turn.index}]")
-                latest = started
+            latest = self._look_at_time(turn, latest)
+            if turn.content and any(_shows_mask(part) for part in turn.content):
+                self._add("value_masked", f"turns[{turn.index}]")
             if turn.calls:
                 self._look_at_calls(turn, seen, defined)
             if turn.role == "user":
                 self._opened = True
             elif turn.role == "assistant" and not turn.synthetic:
                 self._decided = turn.index
+        self._look_at_state("initial_state", trace.initial_state)
+        self._look_at_state("final_state", trace.final_state)
+
+    def _look_at_state(self, name: str, state: Json) -> None:
+        if state is UNKNOWN:
+            self._add(f"{name}_unknown", name)
+        elif _has_mask(state):
+            self._add("value_masked", name)
+
+    def _look_at_time(self, turn: Turn, latest: datetime | None) -> datetime | None:
+        """Return when the latest turn so far began."""
+        started = turn.started_at
+        if started is None:
+            return latest
+        if latest is not None and started < latest:
+            self._add("clock_backwards", f"turns[{turn.index}]")
+        return started
 
     def _look_at_calls(self, turn: Turn, seen: set[str], defined: set[str]) -> None:
         for position, call in enumerate(turn.calls):
@@ -174,9 +203,10 @@ class _Findings:
                 self._add("tools_missing", spot)
 
     def _add(self, kind: str, spot: _Spot) -> None:
-        if kind not in self.places:
-            self.places[kind] = []
-        self.places[kind].append(spot)
+        """Note a kind at a place, once, however much of the place it is."""
+        spots = self.places.setdefault(kind, [])
+        if not spots or spots[-1] != spot:
+            spots.append(spot)
 
     def _look_at_call(self, call: Call, spot: tuple[int, int]) -> None:
         if call.arguments is not UNKNOWN:
@@ -195,16 +225,14 @@ class _Findings:
         if result.truncated:
             self._add("result_truncated", spot)
         self._look_at_value(result.content, spot)
+        if result.error is not None and is_masked(result.error.message):
+            self._add("value_masked", spot)
 
     def _look_at_value(self, value: Json, spot: tuple[int, int]) -> None:
-        if isinstance(value, str):
-            if "[MASKED:" in value and is_masked(value):
-                self._add("value_masked", spot)
-        elif isinstance(value, (dict, list)):
-            if _holds_mask(value):
-                self._add("value_masked", spot)
-            if "$blob" in value and blob_digest(value) is not None:
-                self._add("value_elsewhere", spot)
+        if _has_mask(value):
+            self._add("value_masked", spot)
+        if isinstance(value, dict) and "$blob" in value and blob_digest(value) is not None:
+            self._add("value_elsewhere", spot)
 
     def fit_for(self, trace: Trace, kinds: set[str]) -> tuple[Fitness, ...]:
         """Return what a trace with these kinds of notes is fit for."""
@@ -237,6 +265,16 @@ class _Findings:
 
 _CONTEXT: Final = ("result_missing", "result_truncated", "value_elsewhere")
 """Kinds of notes after which a model would be shown less than the recorded one saw."""
+
+
+def _shows_mask(part: Text | Reasoning | Media) -> bool:
+    return _has_mask(part.data) if isinstance(part, Media) else is_masked(part.text)
+
+
+def _has_mask(value: Json) -> bool:
+    if isinstance(value, str):
+        return is_masked(value)
+    return isinstance(value, (dict, list)) and _holds_mask(value)
 
 
 def _holds_mask(value: dict[str, Json] | list[Json]) -> bool:
