@@ -30,7 +30,8 @@ def broken_turn(recorder: td.TraceRecorder) -> Any:
 def check(recorder: td.TraceRecorder) -> None:
     turn = broken_turn(recorder)
     assert turn.text == HALF
-    assert turn.error["type"].endswith(("RemoteProtocolError", "ConnectionError", "ModelAPIError"))
+    assert turn.error is not None
+    assert turn.error.type.endswith(("RemoteProtocolError", "ConnectionError", "ModelAPIError"))
 
 
 needs_langchain = pytest.mark.needs("langchain", "langgraph", "langchain_openai")

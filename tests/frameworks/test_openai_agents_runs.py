@@ -15,6 +15,7 @@ import pytest
 
 import tracedance_sdk as td
 from tracedance_sdk.testing import Desk, mail, scripted_models
+from tracedance_sdk.trace import ErrorInfo
 
 pytestmark = pytest.mark.needs("agents")
 cell = pytest.mark.cell
@@ -100,7 +101,7 @@ def story(trace: td.Trace) -> list[str]:
     for turn in trace.turns:
         calls = [f"{c.name}={None if c.result is None else c.result.content}" for c in turn.calls]
         line = " ".join([f"{turn.role}:", turn.text, *calls]).strip()
-        lines.append(f"({line})" if getattr(turn, "copied_context", None) else line)
+        lines.append(f"({line})" if turn.copied_context else line)
     return lines
 
 
@@ -415,7 +416,7 @@ def test_each_attempt_of_a_model_that_fails_first_is_a_turn() -> None:
     quiet(recorder)
     asked, failed, answered = recorder.trace.turns
     assert (asked.text, answered.text) == ("Hello?", "Here I am.")
-    assert getattr(failed, "error", None) == {"type": "RuntimeError", "message": "the line is dead"}
+    assert failed.error == ErrorInfo(type="RuntimeError", message="the line is dead")
 
 
 @cell("openai-agents", "cancellation")
@@ -457,7 +458,7 @@ def test_a_recorded_failure_reaches_the_model_in_the_words_it_met_before(handled
     from agents import Runner
 
     from tracedance_sdk.recording import GivenAnswer, answers_from
-    from tracedance_sdk.trace import UNKNOWN, ErrorInfo, Result
+    from tracedance_sdk.trace import UNKNOWN, Result
 
     def divide(by: int) -> int:
         """Divide one by a number."""

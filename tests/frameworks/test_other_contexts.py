@@ -38,7 +38,7 @@ def started_elsewhere(step: Any) -> Any:
 
 def was_left(recorder: td.TraceRecorder) -> bool:
     """Whether the last turn is one that nobody waited for the end of."""
-    return bool(getattr(recorder.trace.turns[-1], "interrupted", False))
+    return recorder.trace.turns[-1].interrupted
 
 
 @pytest.fixture

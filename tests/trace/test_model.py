@@ -9,7 +9,17 @@ from pydantic import ValidationError
 
 from tests.support.names import short_repr
 from tests.support.traces import traces
-from tracedance_sdk.trace import UNKNOWN, Call, Media, Reasoning, Result, Text, Trace, Turn
+from tracedance_sdk.trace import (
+    UNKNOWN,
+    Call,
+    ErrorInfo,
+    Media,
+    Reasoning,
+    Result,
+    Text,
+    Trace,
+    Turn,
+)
 
 
 def a_trace() -> Trace:
@@ -51,6 +61,33 @@ def test_only_a_known_failure_is_a_failure() -> None:
     assert pay.failed
     assert not look.failed
     assert not Call(index=0, id="1", name="x", result=Result()).failed
+
+
+def test_what_became_of_a_turn_is_read_from_its_further_fields() -> None:
+    told = {
+        "error": {"type": "ValueError", "message": "no", "code": 7},
+        **dict.fromkeys(("interrupted", "not_seen", "copied_context", "context_rewritten"), True),
+    }
+    turn = Turn.model_validate({"index": 1, "role": "assistant", "origin": "agent", **told})
+    assert turn.error == ErrorInfo(type="ValueError", message="no")
+    assert turn.interrupted
+    assert turn.not_seen
+    assert turn.copied_context
+    assert turn.context_rewritten
+    document = Trace(id="t", turns=(turn,)).to_dict()
+    assert document["turns"][0].items() >= told.items()
+
+
+@pytest.mark.parametrize("odd", [None, "no", 7, [], {}, {"type": 7}])
+def test_a_turn_of_which_nothing_further_is_known_has_plain_values(odd: object) -> None:
+    bare = Turn(index=1, role="assistant", origin="agent")
+    foreign = bare.model_copy(update={"error": odd, "interrupted": "x", "not_seen": 1})
+    for turn in (bare, foreign):
+        assert turn.error is None
+        assert not turn.interrupted
+        assert not turn.not_seen
+        assert not turn.copied_context
+        assert not turn.context_rewritten
 
 
 def test_what_a_model_saw_before_a_turn_has_no_reasoning() -> None:

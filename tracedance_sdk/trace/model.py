@@ -183,6 +183,9 @@ class Usage(Record):
 class Turn(Record):
     """One message of the conversation, with the calls it requested.
 
+    What else became of it are further fields of its file, read by `error`, `interrupted`,
+    `not_seen`, `copied_context` and `context_rewritten`: each has a value for every turn.
+
     Attributes:
         index: Position in the trace, from 0.
         role: Who speaks to whom in the model's terms.
@@ -191,6 +194,12 @@ class Turn(Record):
         calls: In order of execution; those never executed last, in the order requested.
         settings: Sampling settings sent to the model, by the provider's names.
         synthetic: Opened by a call made outside any model turn.
+
+    Example:
+        >>> told = {"index": 1, "role": "assistant", "origin": "agent"}
+        >>> turn = Turn.model_validate({**told, "error": {"type": "Refused", "message": "no"}})
+        >>> turn.error, turn.interrupted
+        (ErrorInfo(type='Refused', message='no'), False)
     """
 
     index: Index
@@ -211,6 +220,38 @@ class Turn(Record):
     def text(self) -> str:
         """The turn's text parts joined by newlines; reasoning and media left out."""
         return "\n".join(part.text for part in self.content if isinstance(part, Text))
+
+    @property
+    def error(self) -> ErrorInfo | None:
+        """Why the model call failed, or broke off; None where it is not known to have failed."""
+        told = self._further("error")
+        if isinstance(told, dict) and isinstance(told.get("type"), str):
+            message = told.get("message")
+            return ErrorInfo(type=told["type"], message=message if isinstance(message, str) else "")
+        return None
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the model call was left or cancelled before its reply had come to its end."""
+        return self._further("interrupted") is True
+
+    @property
+    def not_seen(self) -> bool:
+        """Whether a reply came that the recorder could not see."""
+        return self._further("not_seen") is True
+
+    @property
+    def copied_context(self) -> bool:
+        """Whether the agent was shown this turn as its own, and did not make it in this run."""
+        return self._further("copied_context") is True
+
+    @property
+    def context_rewritten(self) -> bool:
+        """Whether the model was shown something else than the turns before this one."""
+        return self._further("context_rewritten") is True
+
+    def _further(self, name: str) -> object:
+        return (self.__pydantic_extra__ or {}).get(name)
 
 
 class ToolDefinition(Record):

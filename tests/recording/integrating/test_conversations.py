@@ -116,8 +116,8 @@ def test_a_history_that_the_run_did_not_see_is_marked_as_copied() -> None:
         ("user", "Sure?", []),
         ("assistant", "Yes.", []),
     ]
-    assert getattr(trace.turns[1], "copied_context", None) is True
-    assert getattr(trace.turns[3], "copied_context", None) is None
+    assert trace.turns[1].copied_context
+    assert not trace.turns[3].copied_context
 
 
 def test_a_context_that_was_rewritten_is_noted() -> None:

@@ -196,7 +196,7 @@ def test_a_library_that_asks_another_one_step_by_step_makes_one_model_call(
             steps.close()
     turns = recorder.trace.turns
     assert [turn.text for turn in turns] == ["Hello?", "Good morning" + "." * (n_read - 2)]
-    assert getattr(turns[1], "interrupted", False) is (n_read == 2)
+    assert turns[1].interrupted is (n_read == 2)
 
 
 def test_a_call_asked_for_in_a_recalled_conversation_is_the_one_that_is_made() -> None:
