@@ -134,8 +134,8 @@ def test_the_line_about_simulated_answers_is_printed(
         run(["replay", str(suite), *arguments, "--grader", f"{place}:asked_before_cancelling"]) == 3
     )
     printed = capsys.readouterr().out
-    assert "1/1 verdicts rest on simulated answers\n" in printed
-    assert "of these, 0 rest on made-up answers, 1 on missing ones" in printed
+    assert "1/1 verdicts rest on made-up or missing answers\n" in printed
+    assert "of these, 0 on made-up ones, 1 on missing ones" in printed
     assert "nearest recording" in printed
     assert "pass  calls: ['get_order']" in printed
     assert '{"order":"W-1001"}' in printed.replace(": ", ":")

@@ -52,7 +52,7 @@ def print_rebuilt(done: RebuildDone, *, as_json: bool) -> None:
     )
     print_columns(
         console,
-        (f"What people remember ({report['rule']})", "values"),
+        (f"What people remember, by --rule {report['rule']}", "values"),
         [
             (f"{'kept' if item['kept'] else 'dropped'}: {item['reason']}", f"{item['number']:,}")
             for item in report["values"]

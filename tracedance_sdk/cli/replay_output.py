@@ -13,7 +13,7 @@ from tracedance_sdk.cli.counts import count
 from tracedance_sdk.cli.model_spending import told_spent
 from tracedance_sdk.cli.replay_jobs import Replayed
 from tracedance_sdk.grading import Verdict
-from tracedance_sdk.replay import MISSES, STAMPS, JudgedRun, NotRun, missed_calls
+from tracedance_sdk.replay import END_WORDS, MISSES, STAMPS, JudgedRun, NotRun, missed_calls
 from tracedance_sdk.report import ReportConsole, document_text, report_console, value_text
 
 _MOST_ROWS: Final = 40
@@ -124,11 +124,10 @@ def _print_rest(manifest: dict[str, Any], console: ReportConsole) -> None:
     rest, kinds = manifest["rest_on_simulated"], manifest["rest_on"]
     if not rest["of"]:
         return
-    console.say(f"{rest['tests']}/{rest['of']} verdicts rest on simulated answers")
+    console.say(f"{rest['tests']}/{rest['of']} verdicts rest on made-up or missing answers")
     if rest["tests"]:
         console.say(
-            f"of these, {kinds['made_up']:,} rest on made-up answers, {kinds['missing']:,} on "
-            "missing ones"
+            f"of these, {kinds['made_up']:,} on made-up ones, {kinds['missing']:,} on missing ones"
         )
 
 
@@ -158,7 +157,7 @@ def _line(item: Any) -> tuple[str, ...]:
         item.verdict.value,
         item.raw_verdict.value,
         answers or "none",
-        run.ended,
+        END_WORDS[run.ended],
         item.reason.removesuffix(f"; grader: {item.finding.reason}"),
     )
 

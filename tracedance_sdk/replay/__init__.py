@@ -137,6 +137,7 @@ if TYPE_CHECKING:
     )
     from tracedance_sdk.replay.running import (
         DOUBTS,
+        END_WORDS,
         ENDS,
         AgentUnderTest,
         CommandAgent,
@@ -172,6 +173,7 @@ __all__ = [
     "DOUBTS",
     "EFFECTS",
     "ENDS",
+    "END_WORDS",
     "GRADER",
     "MISSES",
     "NOT_RECORDED",
@@ -424,6 +426,7 @@ __getattr__, __dir__ = lazy_face(
         "recordings": ("Conversation", "RecordingIndex", "Shelf", "conversation_of"),
         "running": (
             "DOUBTS",
+            "END_WORDS",
             "ENDS",
             "AgentUnderTest",
             "CommandAgent",

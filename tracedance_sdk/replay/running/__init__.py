@@ -6,7 +6,7 @@ from tracedance_sdk.replay.running.agent_names import agent_named, function_name
 from tracedance_sdk.replay.running.asking import AgentUnderTest, Request
 from tracedance_sdk.replay.running.function_agent import FunctionAgent
 from tracedance_sdk.replay.running.http_agent import HttpAgent
-from tracedance_sdk.replay.running.limits import ENDS, PROPER_ENDS, Ended, RunLimits
+from tracedance_sdk.replay.running.limits import END_WORDS, ENDS, PROPER_ENDS, Ended, RunLimits
 from tracedance_sdk.replay.running.masking import Masked
 from tracedance_sdk.replay.running.one_run import COLLECTOR, ReplayedRun, run_test
 from tracedance_sdk.replay.running.program_agent import CommandAgent
@@ -39,6 +39,7 @@ __all__ = [
     "COLLECTOR",
     "DOUBTS",
     "ENDS",
+    "END_WORDS",
     "GRADER",
     "PROPER_ENDS",
     "AgentUnderTest",

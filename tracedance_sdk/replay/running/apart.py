@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from tracedance_sdk.replay.running.lanes import Lane, Outcome
+from tracedance_sdk.replay.running.raised import leaf_of, place_of
 from tracedance_sdk.trace import spelled_out
 
 T = TypeVar("T")
@@ -43,6 +44,12 @@ class ForeignFailure(Exception):
         self.told = told_of(error)
         super().__init__(self.told)
 
+    @property
+    def told_with_place(self) -> str:
+        """The same with the line it came from, such as ``RuntimeError: no (at agents.py:17)``."""
+        place = place_of(self.error)
+        return self.told if place is None else f"{self.told} (at {one_line(place)})"
+
 
 def written(text: str) -> str:
     """Return a text of others as a plain one that can be written."""
@@ -56,7 +63,11 @@ def one_line(text: str) -> str:
 
 
 def told_of(error: BaseException) -> str:
-    """Return what was raised in one line, also where it cannot speak for itself."""
+    """Return what was raised in one line, also where it cannot speak for itself.
+
+    Of a group that holds one exception, that one.
+    """
+    error = leaf_of(error)
     name = type(error).__name__
     try:
         text = one_line(str(error))

@@ -25,7 +25,7 @@ class FunctionAgent:
     other runs go on.
 
     Args:
-        function: A function that takes one argument gets the messages alone.
+        function: What `takes_tools` says of its parameters decides whether it gets the tools.
         name: In reports; the function's own by default.
     """
 
@@ -46,7 +46,7 @@ class FunctionAgent:
         try:
             replied = await call_apart(self._function, *arguments, lane=AGENTS)
         except ForeignFailure as error:
-            raise AgentFailed(f"the agent raised {error.told}") from error
+            raise AgentFailed(f"the agent raised {error.told_with_place}") from error
         try:
             return await in_thread(plain_reply, replied)
         except ForeignFailure as error:
@@ -57,10 +57,21 @@ class FunctionAgent:
 
 
 def takes_tools(function: Callable[..., Any]) -> bool:
-    """Whether a function is called with the tools as well as with the messages."""
+    """Whether a function is called with the tools as well as with the messages.
+
+    It is where it has a second parameter for them: one that has no default, or is called ``tools``.
+    Other parameters with defaults are the function's own.
+
+    Example:
+        >>> takes_tools(lambda messages, tools: ""), takes_tools(lambda messages, scene=1: "")
+        (True, False)
+    """
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return True
     places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return len(places) != 1 or any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    if not places or any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return True
+    second = places[1] if len(places) > 1 else None
+    return second is not None and (second.default is second.empty or second.name == "tools")

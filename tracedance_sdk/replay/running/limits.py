@@ -20,6 +20,17 @@ ENDS: Final[dict[Ended, str]] = {
 }
 """How a run may end."""
 
+END_WORDS: Final[dict[Ended, str]] = {
+    "customer": "customer done",
+    "terminal": "closing tool",
+    "max_turns": "turn limit",
+    "max_calls": "call limit",
+    "loop": "same calls",
+    "timeout": "time limit",
+    "agent_error": "agent failed",
+}
+"""The same for the column of a table."""
+
 PROPER_ENDS: Final[frozenset[Ended]] = frozenset({"customer", "terminal"})
 
 

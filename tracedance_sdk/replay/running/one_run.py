@@ -281,7 +281,7 @@ class _Run:
         except ForeignFailure as error:
             if isinstance(error.error, (AgentFailed, AgentUnreachable)):
                 raise error.error from error
-            raise AgentFailed(f"the agent raised {error.told}") from error
+            raise AgentFailed(f"the agent raised {error.told_with_place}") from error
 
     async def _answered(self, turn: Turn) -> Turn:
         """Return a turn with its calls answered; an unfinished one is kept when a limit is met."""

@@ -1,0 +1,50 @@
+"""What other people's code raised: what was at the bottom of it, and where."""
+
+from __future__ import annotations
+
+import sysconfig
+import traceback
+from pathlib import Path
+from typing import Final
+
+import tracedance_sdk
+
+_MOST_FOLDED: Final = 100
+_FOLDERS: Final = tuple(
+    str(Path(path).resolve())
+    for path in (
+        *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+        *tracedance_sdk.__path__,
+    )
+)
+"""Where code lives that is nobody's own."""
+
+
+def leaf_of(error: BaseException) -> BaseException:
+    """Return what a group of exceptions holds, where that is one alone; else what was raised."""
+    for _ in range(_MOST_FOLDED):
+        if not isinstance(error, BaseExceptionGroup) or len(error.exceptions) != 1:
+            break
+        error = error.exceptions[0]
+    return error
+
+
+def place_of(error: BaseException) -> str | None:
+    """Return the line of its own code in which an agent was when something was raised.
+
+    Returns:
+        Such as ``graph.py:17``: the innermost line outside of installed packages, the standard
+        library and this one. None where there is none.
+    """
+    leaf = leaf_of(error)
+    for raised in dict.fromkeys((leaf, error)):
+        for frame, line in reversed(list(traceback.walk_tb(raised.__traceback__))):
+            path = frame.f_code.co_filename
+            if not path.startswith("<") and not _is_nobodys(path):
+                return f"{Path(path).name}:{line}"
+    return None
+
+
+def _is_nobodys(path: str) -> bool:
+    full = Path(path).resolve()
+    return any(full.is_relative_to(folder) for folder in _FOLDERS)
