@@ -20,6 +20,7 @@ _SPEAKERS: Final[dict[Any, Speaker]] = {
 }
 _ANSWER: Final = {"role", "content", "tool_call_id"}
 _STATEMENT: Final = {"role", "content", "name", "tool_calls"}
+_WORDS: Final = (str, type(None))
 _NONE: Final[list[Any]] = []
 _CALL: Final = {"id", "type", "function"}
 _FUNCTION: Final = {"name", "arguments"}
@@ -50,7 +51,7 @@ def _answer(_: Speaker, given: dict[Any, Any]) -> Message | None:
 
 def _statement(speaker: Speaker, given: dict[Any, Any]) -> Message | None:
     text, name, asked = given.get("content"), given.get("name"), given.get("tool_calls", _NONE)
-    if not (text or asked) or type(text or "") is not str or type(name or "") is not str:
+    if not (text or asked) or not all(type(word) in _WORDS for word in (text, name)):
         return None
     if not given.keys() <= _STATEMENT and any(
         given[key] != [] for key in given.keys() - _STATEMENT

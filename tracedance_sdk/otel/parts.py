@@ -43,8 +43,8 @@ def read_part(part: dict[str, Any]) -> dict[str, Json] | None:
         None for a part that says nothing. Parts of a type we have no word for are kept whole as
         media. Tool calls and their responses are no content; see `is_call`, `is_response`.
     """
-    kind = part.get("type")
-    extra = part.get(OURS)
+    said, extra = part.get("type"), part.get(OURS)
+    kind = said if isinstance(said, str) else ""
     if kind == _OWN_TYPE and isinstance(extra, dict):
         return extra
     if kind in _WORDS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, Final, get_args
 
 from pydantic import ValidationError
 
@@ -14,11 +14,8 @@ from tracedance_sdk.recording.usages import usage_document
 from tracedance_sdk.recording.values import freeze
 from tracedance_sdk.trace import (
     UNKNOWN,
-    Call,
     Json,
-    Media,
     Origin,
-    Part,
     Record,
     Request,
     Role,
@@ -30,11 +27,10 @@ from tracedance_sdk.trace import (
     plain,
 )
 
-_R = TypeVar("_R", bound=Record)
-
 ORIGINS: Final[dict[Role, str]] = {"user": "human", "system": "harness", "assistant": "agent"}
 """Who writes the turns of a role unless the program says otherwise."""
 
+_ROLES: Final = tuple(ORIGINS)
 _ORIGINS: Final = frozenset(get_args(Origin))
 _PARTS: Final = ("text", "reasoning", "media")
 _WORDS: Final = ("name", "model", "finish_reason")
@@ -61,7 +57,7 @@ def turn_document(role: Role, content: object, calls: Iterable[object], **facts:
     Raises:
         InvalidOption: A role or call that cannot be used.
     """
-    if role not in ORIGINS:
+    if role not in _ROLES:
         raise InvalidOption(f"role={role!r} is none of {', '.join(ORIGINS)}")
     facts["usage"] = usage_document(facts.get("usage"))
     document: dict[str, Any] = {
@@ -98,7 +94,10 @@ def is_settled(document: Mapping[str, Any]) -> bool:
 
 def _has_settled_facts(document: Mapping[str, Any]) -> bool:
     settings, usage = document.get("settings", _NOTHING), document.get("usage", _NOTHING)
-    if document["origin"] not in _ORIGINS or type(settings) is not dict or type(usage) is not dict:
+    origin = document["origin"]
+    if type(origin) is not str or origin not in _ORIGINS:
+        return False
+    if type(settings) is not dict or type(usage) is not dict:
         return False
     for key, count in usage.items():
         if key in _USAGE and (type(count) is not int or key == "cost_usd"):
@@ -109,7 +108,7 @@ def _has_settled_facts(document: Mapping[str, Any]) -> bool:
 def _is_bare(part: Any) -> bool:
     return (
         len(part) == _BARE
-        and part["type"] in ("text", "reasoning")
+        and part.get("type") in ("text", "reasoning")
         and type(part.get("text")) is str
     )
 
@@ -124,23 +123,6 @@ def turn_of(document: Mapping[str, Json]) -> Turn:
         return Turn.model_validate(document)
     except ValidationError as error:
         raise invalid_trace(error, "turn") from error
-
-
-def masked_turn(turn: Turn, mask: Callable[[Json], Json]) -> Turn:
-    """Return the turn with everything that was said in it masked; its structure stays.
-
-    Args:
-        turn: The turn as reported.
-        mask: Masks a JSON value; text stays text.
-    """
-    masked: dict[str, Any] = {
-        "content": tuple(_masked_part(part, mask) for part in turn.content),
-        "calls": tuple(_masked_call(call, mask) for call in turn.calls),
-        "settings": _masked_settings(turn.settings, mask),
-        "name": None if turn.name is None else str(mask(turn.name)),
-        "model": None if turn.model is None else str(mask(turn.model)),
-    }
-    return _changed(turn, masked)
 
 
 def requests_of(document: Mapping[str, Any], name: Callable[[str], str]) -> list[Request]:
@@ -158,42 +140,6 @@ def requests_of(document: Mapping[str, Any], name: Callable[[str], str]) -> list
         )
         for call in document["calls"]
     ]
-
-
-def _masked_part(part: Part, mask: Callable[[Json], Json]) -> Part:
-    if isinstance(part, Media):
-        uri = None if part.uri is None else mask(part.uri)
-        data = part.data if part.data is UNKNOWN else mask(part.data)
-        return _changed(part, {"uri": uri, "data": data})
-    return _changed(part, {"text": mask(part.text)})
-
-
-def _masked_call(call: Call, mask: Callable[[Json], Json]) -> Call:
-    raw = None if call.raw_arguments is None else mask(call.raw_arguments)
-    arguments = call.arguments if call.arguments is UNKNOWN else mask(call.arguments)
-    return _changed(
-        call,
-        {
-            "id": str(mask(call.id)),
-            "name": str(mask(call.name)),
-            "arguments": arguments,
-            "raw_arguments": raw,
-        },
-    )
-
-
-def _changed(record: _R, fields: Mapping[str, Any]) -> _R:
-    """Return the record with other fields; itself where they are what it has, as most often."""
-    if all(getattr(record, name) == value for name, value in fields.items()):
-        return record
-    return record.model_copy(update=dict(fields))
-
-
-def _masked_settings(
-    settings: dict[str, Json] | None, mask: Callable[[Json], Json]
-) -> dict[str, Json] | None:
-    masked = None if settings is None else mask(settings)
-    return masked if isinstance(masked, dict) else None
 
 
 def _listed(content: object) -> list[object]:

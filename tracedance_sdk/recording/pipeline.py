@@ -7,6 +7,8 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+import orjson
+
 from tracedance_sdk.recording.evidence import Evidence, JournalEvidence, MemoryEvidence
 from tracedance_sdk.recording.options import PipelineOptions
 from tracedance_sdk.recording.pools import SharedPool
@@ -122,7 +124,15 @@ def _redact(options: PipelineOptions) -> Callable[[bytes], bytes] | None:
         from tracedance_sdk.recording.redaction import SecretRedactor
 
         return SecretRedactor(key=redaction_key(options.journal)).redact
-    return options.redaction.redact
+    return partial(_redacted, options.redaction.redact)
+
+
+def _redacted(redact: Callable[[bytes], bytes], data: bytes) -> bytes:
+    """Return what somebody else's redactor makes of JSON, which has to be JSON."""
+    found = redact(data)
+    if found is not data:
+        orjson.loads(found)
+    return found
 
 
 def _journal(options: PipelineOptions, folder: str) -> JournalWriter:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 
 from tracedance_sdk.otel import message_of
+from tracedance_sdk.recording.masked_turns import masked_document
 from tracedance_sdk.recording.messages import (
     is_settled,
-    masked_turn,
     requests_of,
     turn_document,
     turn_of,
@@ -72,10 +72,10 @@ def settled_turn(
     if is_clean and _is_utc(times[0]) and _is_utc(times[1]) and is_settled(told):
         return SettledTurn(told, requests_of(told, str), told, *times)
     turn = turn_of(told)
-    if not is_clean:
-        turn = masked_turn(turn, run.masked_value)
-    requests = requests_of(told, str if is_clean else run.words)
     document = {"content": [], "calls": [], **plain(turn)}
+    if not is_clean:
+        document = masked_document(document, run.masked_value)
+    requests = requests_of(told, str if is_clean else run.words)
     return SettledTurn(told, requests, document, turn.started_at, turn.ended_at)
 
 

@@ -116,4 +116,5 @@ def test_what_is_not_given_is_no_json() -> None:
     class NotGiven:
         pass
 
-    assert as_json({"a": NotGiven(), "b": None, "c": ({"d": 1},)}) == {"c": [{"d": 1}]}
+    given = {"a": NotGiven(), "b": None, "c": ({"d": 1, "e": NotGiven()},)}
+    assert as_json(given) == {"b": None, "c": [{"d": 1}]}

@@ -259,7 +259,7 @@ def asked_in(given: Mapping[str, Any], read: Any, messages: str) -> ModelRequest
 def as_json(value: Any) -> Any:
     """Return a value as JSON, which says of anything else what it is.
 
-    What a client was not given, or marks as such, is left out.
+    What a client marks as not given is left out.
     """
     kind = type(value)
     if kind in _SCALARS:
@@ -268,7 +268,7 @@ def as_json(value: Any) -> Any:
         return {
             key: item if type(item) is str else as_json(item)
             for key, item in value.items()
-            if not is_absent(item)
+            if not _is_mark(item)
         }
     if isinstance(value, (list, tuple)):
         return [as_json(item) for item in value]
@@ -285,4 +285,8 @@ def as_json(value: Any) -> Any:
 
 def is_absent(value: Any) -> bool:
     """Whether a value says that there is none, in a client's words too."""
-    return value is None or type(value).__name__ in ("NotGiven", "Omit")
+    return value is None or _is_mark(value)
+
+
+def _is_mark(value: Any) -> bool:
+    return type(value).__name__ in ("NotGiven", "Omit")
