@@ -169,13 +169,13 @@ def test_a_result_that_is_an_error_is_a_failed_call_and_the_client_goes_on(
     connect: Connect,
 ) -> None:
     async def play(client: Any) -> None:
-        found = await client.call_tool("print_page", {"page": "1"})
-        assert "rror executing tool print_page" in found.content[0].text
+        found = await client.call_tool("no_such_tool", {"page": "1"})
+        assert "nknown tool" in found.content[0].text
         await client.call_tool("add", {"first": 1, "second": 1})
 
     first, second = record(connect, play).trace.calls
     assert (first.result.ok, first.result.error.type) == (False, "tool_error")
-    assert "print_page" in first.result.error.message
+    assert "no_such_tool" in first.result.error.message
     assert first.result.content == first.result.error.message
     assert second.result.ok is True
 
@@ -257,16 +257,29 @@ def places() -> list[tuple[Any, str]]:
     found = [(getattr(mcp, n), m) for n in ("ClientSession", "Client") if hasattr(mcp, n)
              for m in ("call_tool", "list_tools")]  # fmt: skip
     if not mcp_office.HAS_CLIENT:
+        from mcp.server.fastmcp.tools.tool_manager import ToolManager
+        from mcp.server.fastmcp.utilities.func_metadata import FuncMetadata
         from mcp.server.lowlevel import Server
         from mcp.shared.session import BaseSession
 
-        return [*found, (BaseSession, "send_request"), (Server, "_handle_request")]
+        return [
+            *found,
+            (BaseSession, "send_request"),
+            (Server, "_handle_request"),
+            (Server, "_make_error_result"),
+            (ToolManager, "call_tool"),
+            (FuncMetadata, "call_fn_with_arg_validation"),
+        ]
+    from mcp.server.mcpserver.tools.tool_manager import ToolManager
+    from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
     from mcp.server.runner import ServerRunner
     from mcp.shared import direct_dispatcher, jsonrpc_dispatcher
 
     return [
         *found,
         (ServerRunner, "_compose_server_middleware"),
+        (ToolManager, "call_tool"),
+        (FuncMetadata, "call_fn"),
         (jsonrpc_dispatcher, "inject_trace_context"),
         (jsonrpc_dispatcher.JSONRPCDispatcher, "send_raw_request"),
         (direct_dispatcher.DirectDispatcher, "send_raw_request"),

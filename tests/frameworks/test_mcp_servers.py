@@ -238,7 +238,7 @@ def test_failures_of_tools_are_failed_calls(connect: Any, journal: Path) -> None
     serve_in_process(connect, play, burn)
     told = [(t.calls[0].name, t.calls[0].result.error.type) for t in traces_in(journal)]
     assert told == [
-        ("print_page", "tool_error"),
+        ("print_page", "ValueError"),
         ("burn", "KeyError"),
         ("no_such_tool", "tool_error"),
     ]

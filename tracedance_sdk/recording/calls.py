@@ -78,6 +78,11 @@ class OpenCall(Scope):
         """Of the tool."""
         return self._name
 
+    @property
+    def is_in_run_itself(self) -> bool:
+        """Whether it is made in no other call."""
+        return self._parent_id == self.run.root.span_id
+
     def _start_span(self, parent: Scope, spans: ProviderSpans) -> None:
         self.span = GUARD.attempt(
             "span",

@@ -68,6 +68,10 @@ class SharedCall(OpenCall):
         """Take what left the function."""
         self._failure = describe(error, self.run.faults)
 
+    def forget_failure(self) -> None:
+        """Take back what left the function: it was called again, and returned."""
+        self._failure = None
+
     def own_result(self) -> Result | None:
         """Return what the function in it gave, with no secret masked; None where there is none."""
         from tracedance_sdk.trace import ErrorInfo, Result
@@ -84,10 +88,13 @@ class SharedCall(OpenCall):
         self._is_taken = True
 
     def keep_outcome(self, content: object, failure: Failure | None) -> None:
-        """Take what came of the body, where it was no function that returned or raised."""
+        """Take what came of the body, where it was no function that returned or raised.
+
+        What has been kept of a function that raised in it counts before.
+        """
         self._value = None if content is None else freeze(content)
         self._content = None if self._value is None else self.run.text(self._value)
-        self._failure = failure
+        self._failure = failure and (self._failure or failure)
 
     def pause(self) -> None:
         """Stay open while the framework waits for somebody; the end of the run interrupts it."""

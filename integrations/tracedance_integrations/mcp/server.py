@@ -8,6 +8,7 @@ from weakref import WeakSet
 
 from tracedance_integrations.mcp import results
 from tracedance_integrations.mcp.client import is_made_here, made
+from tracedance_integrations.mcp.functions import at_work, function_hooks, note_listed
 from tracedance_integrations.mcp.sending import KEY, ON_THEIR_WAY
 from tracedance_sdk.recording import ReplayedError
 from tracedance_sdk.recording.calls import OpenCall
@@ -27,6 +28,7 @@ MALFORMED: Final = "trace context: malformed"
 """What is counted where a request tells of a parent in a form that it cannot have."""
 
 _METHOD: Final = "tools/call"
+_LIST: Final = "tools/list"
 
 
 class Served(NamedTuple):
@@ -49,6 +51,7 @@ class Served(NamedTuple):
 
 def server_hooks(patches: Patches) -> None:
     """Put the hooks where servers handle requests."""
+    function_hooks(patches)
     try:
         from mcp.server.runner import ServerRunner
     except ImportError:
@@ -64,6 +67,10 @@ def _compose(wrapped: Any, runner: Any, args: Any, kwargs: dict[str, Any]) -> An
     inner = args[0] if args else kwargs["inner"]
 
     async def handled(context: Any) -> Any:
+        if context.method == _LIST:
+            listed = await inner(context)
+            attempt("tools", note_listed, runner.server, context.params, listed)
+            return listed
         if context.method != _METHOD or context.request_id is None:
             return await inner(context)
         served = attempt("tool", _served, runner.server, context.params)
@@ -152,7 +159,8 @@ async def serve(served: Served | None, body: Callable[[], Awaitable[Any]]) -> An
             return await _inside(call, body)
         if is_ours:
             # The context has come along, and what the request should tell of it has not.
-            return await body()
+            with at_work():
+                return await body()
         if told.span_id is None and open_runs and find_scope() is not None:
             return await _use(served, body)
         run = attempt("run", _start, served, told.parent)
@@ -164,10 +172,12 @@ async def serve(served: Served | None, body: Callable[[], Awaitable[Any]]) -> An
 async def _inside(call: OpenCall, body: Callable[[], Awaitable[Any]]) -> Any:
     """Run a tool inside the call that its client has open in this process."""
     if CURRENT.get() is call:
-        return await body()
+        with at_work():
+            return await body()
     tokens = call.enter()
     try:
-        return await body()
+        with at_work():
+            return await body()
     finally:
         call.leave(tokens)
 
@@ -182,6 +192,11 @@ def _start(served: Served, parent: RemoteParent | None) -> Operation | None:
 
 async def _use(served: Served, body: Callable[[], Awaitable[Any]]) -> Any:
     """Run a tool in a call of the current run, or answer it from elsewhere."""
+
+    async def work() -> Any:
+        with at_work(served.server):
+            return await body()
+
     use = ToolUse(
         served.name,
         served.arguments,
@@ -192,7 +207,7 @@ async def _use(served: Served, body: Callable[[], Awaitable[Any]]) -> Any:
         rebuild_failure=lambda value: served.wrap(results.rebuilt(value, failed=True)),
     )
     try:
-        return await use.run_async(body)
+        return await use.run_async(work)
     except ReplayedError as error:
         told = results.raised_again(error)
         if told is None:
