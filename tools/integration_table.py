@@ -3,6 +3,8 @@
 Every run of the tests in ``tests/frameworks`` leaves a report when ``TRACEDANCE_FRAMEWORK_REPORT``
 names a file: one entry for each test that stands for a cell. A cell says ``yes`` when at least one
 of its tests ran and all that ran passed, ``fails`` when one failed, ``not tested`` when none ran.
+The table of versions comes from the integrations' code and the requirements of the tests, and is
+all that is written or checked where no report is named.
 
     python tools/integration_table.py .reports/*.json            # writes docs/integrations.md
     python tools/integration_table.py --check .reports/*.json    # exits 1 if it says something else
@@ -11,12 +13,18 @@ of its tests ran and all that ran passed, ``fails`` when one failed, ``not teste
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from tracedance_integrations import available
+
+from tracedance_sdk.recording.integrating import Integration
+
 PAGE = Path(__file__).parents[1] / "docs" / "integrations.md"
+REQUIREMENTS = Path(__file__).parents[1] / "tests" / "frameworks"
 
 CAPABILITIES = (
     "sync", "async", "streaming", "streaming async", "parallel calls", "tool error",
@@ -79,6 +87,45 @@ def table(rows: dict[str, Row]) -> str:
     return "\n".join(found)
 
 
+def integrations() -> Iterator[Integration]:
+    """Yield the project's integrations, by name; one may hook into several libraries."""
+    for point in available().values():
+        if point.module.startswith("tracedance_integrations."):
+            yield from (of for of in vars(point.load()).values() if isinstance(of, Integration))
+
+
+def tested_versions(folder: Path) -> dict[str, list[str]]:
+    """Return the versions that the requirements in a folder pin, oldest first, by package."""
+    found: dict[str, set[str]] = {}
+    for path in folder.glob("requirements-*.txt"):
+        for name, version in _PIN.findall(path.read_text()):
+            found.setdefault(name, set()).add(version)
+    return {name: sorted(pins, key=_numbers) for name, pins in found.items()}
+
+
+_PIN = re.compile(r"^([a-z0-9-]+)(?:\[[^]]*\])?==(\S+)", re.M)
+
+_STANDS_FOR = {"langchain-core": "langchain"}
+"""Packages whose newest version comes with that of another one."""
+
+
+def version_table(found: Iterable[Integration], tested: dict[str, list[str]]) -> str:
+    """Return which versions are taken without a warning, and which are tested, as Markdown."""
+    lines = [_line(["library", "versions", "tested"]), _line(["---"] * 3)]
+    for one in found:
+        pins = list(tested.get(one.package, ()))
+        other = _STANDS_FOR.get(one.package)
+        if other is not None:
+            pins.append(f"that of {other} {tested[other][-1]}")
+        shown = f"{one.oldest} and newer, below {one.below}"
+        lines.append(_line([f"`{one.package}`", shown, ", ".join(pins) or "not tested"]))
+    return "\n".join(lines)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version))
+
+
 def page_with(text: str, name: str, body: str) -> str:
     """Return a page with what stands between its two marks of a name replaced.
 
@@ -94,7 +141,11 @@ def page_with(text: str, name: str, body: str) -> str:
 
 
 def written(text: str, rows: dict[str, Row]) -> str:
-    """Return the page with both tables as the reports have them."""
+    """Return the page with its tables as the code and the reports have them; without any, as is."""
+    tested = tested_versions(REQUIREMENTS)
+    text = page_with(text, "versions", version_table(integrations(), tested))
+    if not rows:
+        return text
     hooks = {name: row for name, row in rows.items() if not row.is_of_spans}
     spans = {name: row for name, row in rows.items() if row.is_of_spans}
     return page_with(page_with(text, "hooks", table(hooks)), "spans", table(spans))
@@ -126,7 +177,9 @@ def main(arguments: list[str]) -> int:
     if not is_check:
         PAGE.write_text(after)
     elif after != before:
-        print(f"{PAGE.name} does not say what the reports say; write it again", file=sys.stderr)
+        print(
+            f"{PAGE.name} does not say what code and reports say; write it again", file=sys.stderr
+        )
         return 1
     return 1 if failing else 0
 

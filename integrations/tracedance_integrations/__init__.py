@@ -30,6 +30,10 @@ def install(*names: str) -> list[str]:
     Args:
         names: Which ones; none means every one whose library is installed and that is not opt-in.
 
+    Returns:
+        Those of which at least one hook found its place. What found none is logged, and stands in
+        the faults of every recorder.
+
     Raises:
         InvalidOption: No integration of this name.
         MissingDependency: The library of a named one is not installed.
@@ -41,12 +45,14 @@ def install(*names: str) -> list[str]:
         if not names and getattr(module, "OPT_IN", False):
             continue
         try:
-            module.install()
+            is_in_place = module.install()
         except MissingDependency:
             if names:
                 raise
             continue
-        found.append(name)
+        if is_in_place is not False:
+            # Modules of other packages may return nothing.
+            found.append(name)
     return found
 
 

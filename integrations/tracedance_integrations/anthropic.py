@@ -155,32 +155,8 @@ def _other_clouds() -> Iterator[tuple[Any, Any]]:
 
 
 def _hooks(patches: Patches) -> None:
-    import anthropic
-    from anthropic.lib import streaming
-    from anthropic.resources import beta
-    from anthropic.resources.messages import AsyncMessages, Messages
-
-    for plain, waiting in (
-        (Messages, AsyncMessages),
-        (beta.messages.Messages, beta.messages.AsyncMessages),
-        *_other_clouds(),
-    ):
-        for name in ("create", "parse"):
-            if hasattr(plain, name):
-                patches.wrap(plain, name, _API.call)
-                patches.wrap(waiting, name, _API.call_async)
-        if hasattr(plain, "stream"):
-            patches.wrap(plain, "stream", _stream)
-            patches.wrap(waiting, "stream", _stream)
-    for beta_prefix in ("", "Beta"):
-        manager = getattr(streaming, f"{beta_prefix}MessageStreamManager")
-        patches.wrap(manager, "__enter__", _enter)
-        manager = getattr(streaming, f"{beta_prefix}AsyncMessageStreamManager")
-        patches.wrap(manager, "__aenter__", _enter_async)
-    for owner in (anthropic.Stream, anthropic.AsyncStream):
-        follow_replies(patches, owner, "close")
-    for response in (anthropic.APIResponse, anthropic.AsyncAPIResponse):
-        follow_replies(patches, response, "parse", "read", "close", *IN_PIECES)
+    for hooks in (_message_hooks, _beta_message_hooks, _cloud_hooks, _stream_hooks, _reply_hooks):
+        patches.attempt(hooks)
     with contextlib.suppress(ImportError):
         # Clients of today read raw responses into the classes above.
         from anthropic._legacy_response import LegacyAPIResponse
@@ -192,6 +168,52 @@ def _hooks(patches: Patches) -> None:
 
         patches.wrap(tools.BetaFunctionTool, "call", _use_tool)
         patches.wrap(tools.BetaAsyncFunctionTool, "call", _use_tool_async)
+
+
+def _message_hooks(patches: Patches) -> None:
+    from anthropic.resources.messages import AsyncMessages, Messages
+
+    _wrap_messages(patches, Messages, AsyncMessages)
+
+
+def _beta_message_hooks(patches: Patches) -> None:
+    from anthropic.resources.beta.messages import AsyncMessages, Messages
+
+    _wrap_messages(patches, Messages, AsyncMessages)
+
+
+def _cloud_hooks(patches: Patches) -> None:
+    for plain, waiting in _other_clouds():
+        _wrap_messages(patches, plain, waiting)
+
+
+def _wrap_messages(patches: Patches, plain: type[Any], waiting: type[Any]) -> None:
+    for name in ("create", "parse"):
+        if hasattr(plain, name):
+            patches.wrap(plain, name, _API.call)
+            patches.wrap(waiting, name, _API.call_async)
+    if hasattr(plain, "stream"):
+        patches.wrap(plain, "stream", _stream)
+        patches.wrap(waiting, "stream", _stream)
+
+
+def _stream_hooks(patches: Patches) -> None:
+    from anthropic.lib import streaming
+
+    for beta_prefix in ("", "Beta"):
+        manager = getattr(streaming, f"{beta_prefix}MessageStreamManager")
+        patches.wrap(manager, "__enter__", _enter)
+        manager = getattr(streaming, f"{beta_prefix}AsyncMessageStreamManager")
+        patches.wrap(manager, "__aenter__", _enter_async)
+
+
+def _reply_hooks(patches: Patches) -> None:
+    import anthropic
+
+    for owner in (anthropic.Stream, anthropic.AsyncStream):
+        follow_replies(patches, owner, "close")
+    for response in (anthropic.APIResponse, anthropic.AsyncAPIResponse):
+        follow_replies(patches, response, "parse", "read", "close", *IN_PIECES)
 
 
 _INTEGRATION: Final = Integration(

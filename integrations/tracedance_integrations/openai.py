@@ -11,7 +11,7 @@ classes and `uninstall` puts them back.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from tracedance_sdk.formats import (
@@ -230,31 +230,9 @@ _RESPONSES: Final = ClientApi(
 )
 
 
-def _beta_responses() -> Iterator[tuple[tuple[str, ...], Any, Any, ClientApi]]:
-    with contextlib.suppress(ImportError):
-        # Clients of today have them.
-        from openai.resources.beta.responses import AsyncResponses, Responses
-
-        yield ("create",), Responses, AsyncResponses, _RESPONSES
-
-
 def _hooks(patches: Patches) -> None:
-    from openai import APIResponse, AsyncAPIResponse, AsyncStream, Stream
-    from openai.resources.chat.completions import AsyncCompletions, Completions
-    from openai.resources.responses import AsyncResponses, Responses
-
-    for names, plain, waiting, api in (
-        (("create", "parse"), Completions, AsyncCompletions, _CHAT),
-        (("create", "parse"), Responses, AsyncResponses, _RESPONSES),
-        *_beta_responses(),
-    ):
-        for name in names:
-            patches.wrap(plain, name, api.call)
-            patches.wrap(waiting, name, api.call_async)
-    for owner in (Stream, AsyncStream):
-        follow_replies(patches, owner, "close")
-    for response in (APIResponse, AsyncAPIResponse):
-        follow_replies(patches, response, "parse", "read", "close", *IN_PIECES)
+    for hooks in (_chat_hooks, _responses_hooks, _beta_responses_hooks, _reply_hooks):
+        patches.attempt(hooks)
     with contextlib.suppress(ImportError):
         from openai._legacy_response import LegacyAPIResponse
 
@@ -269,6 +247,40 @@ def _hooks(patches: Patches) -> None:
 
         follow_replies(patches, ResponseStream, "close")
         follow_replies(patches, AsyncResponseStream, "close")
+
+
+def _chat_hooks(patches: Patches) -> None:
+    from openai.resources.chat.completions import AsyncCompletions, Completions
+
+    for name in ("create", "parse"):
+        patches.wrap(Completions, name, _CHAT.call)
+        patches.wrap(AsyncCompletions, name, _CHAT.call_async)
+
+
+def _responses_hooks(patches: Patches) -> None:
+    from openai.resources.responses import AsyncResponses, Responses
+
+    for name in ("create", "parse"):
+        patches.wrap(Responses, name, _RESPONSES.call)
+        patches.wrap(AsyncResponses, name, _RESPONSES.call_async)
+
+
+def _beta_responses_hooks(patches: Patches) -> None:
+    with contextlib.suppress(ImportError):
+        # Clients of today have them.
+        from openai.resources.beta.responses import AsyncResponses, Responses
+
+        patches.wrap(Responses, "create", _RESPONSES.call)
+        patches.wrap(AsyncResponses, "create", _RESPONSES.call_async)
+
+
+def _reply_hooks(patches: Patches) -> None:
+    from openai import APIResponse, AsyncAPIResponse, AsyncStream, Stream
+
+    for owner in (Stream, AsyncStream):
+        follow_replies(patches, owner, "close")
+    for response in (APIResponse, AsyncAPIResponse):
+        follow_replies(patches, response, "parse", "read", "close", *IN_PIECES)
 
 
 _INTEGRATION: Final = Integration(

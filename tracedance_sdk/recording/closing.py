@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from tracedance_sdk.journal import INTERNAL, SpanRecord
 from tracedance_sdk.otel import run_attributes, run_end_attributes
-from tracedance_sdk.recording.guard import GUARD
+from tracedance_sdk.recording.guard import GUARD, LASTING_FAULTS
 from tracedance_sdk.recording.opening import tools_text
 from tracedance_sdk.recording.runs import Run
 from tracedance_sdk.recording.values import freeze
@@ -22,7 +22,8 @@ class CloseSummary(NamedTuple):
         exported: Spans that the exporter took.
         dropped: Spans handed to the exporter that it did not take, by reason.
         unattributed: Calls that may have been this run's and joined none, by reason.
-        faults: Faults of the recorder itself, by place and error type.
+        faults: Faults of the recorder itself, by place and error type, and those of installing
+            integrations whose hooks are in place only in part, or not at all.
         journal: Folder of the journal; None without one.
         head: Hash of the journal's last line so far, for ``verify --expect``; None without one.
         lost: Records that this process wrote to the journal, for any of its runs, and that somebody
@@ -90,7 +91,7 @@ def summary_of(run: Run) -> CloseSummary:
         exported=run.tally.exported,
         dropped=run.tally.dropped,
         unattributed=dict(run.unattributed),
-        faults=dict(run.faults),
+        faults=dict(run.faults + LASTING_FAULTS),
         journal=None if journal is None else str(journal.folder),
         head=None if kept is None else kept.head,
         lost=0 if kept is None else kept.lost,

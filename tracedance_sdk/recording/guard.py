@@ -108,3 +108,6 @@ GUARD: Final = Guard()
 
 PROCESS_FAULTS: Final[Counter[str]] = Counter()
 """Faults outside any run, such as in opening one."""
+
+LASTING_FAULTS: Final[Counter[str]] = Counter()
+"""What every run lacks while it lasts, such as a hook that found no place in its library."""

@@ -12,7 +12,7 @@ import orjson
 from tracedance_sdk.errors import RecorderError
 from tracedance_sdk.recording.closing import CloseSummary, root_span, summary_of
 from tracedance_sdk.recording.failures import describe
-from tracedance_sdk.recording.guard import GUARD
+from tracedance_sdk.recording.guard import GUARD, LASTING_FAULTS
 from tracedance_sdk.recording.lifecycle import prepare_process
 from tracedance_sdk.recording.opening import open_run, outer_scope
 from tracedance_sdk.recording.options import PipelineOptions, defaults, pipeline_options
@@ -87,7 +87,11 @@ class Life:
         let_go()
         remote = self._plan.remote
         outer = outer_scope() if remote is None else None
-        provider = self._plan.tracer_provider or defaults.get("tracer_provider")
+        provider = self._plan.tracer_provider
+        is_apart = provider is False or (
+            provider is None and outer is not None and outer.run.is_apart
+        )
+        provider = None if is_apart else provider or defaults.get("tracer_provider")
         options = pipeline_options(
             **self._plan.pipeline,
             isolated=provider is None,
@@ -101,6 +105,7 @@ class Life:
         run = open_run(description, pipeline, outer=outer, spans=spans, state=state, remote=remote)
         run.faults.update(self._early_faults)
         run.give_up = self._give_up
+        run.is_apart = is_apart
         self.run = run
         run.turns = self.turns = TurnLog(run)
         run.has_state = self._plan.reader is not None
@@ -250,7 +255,7 @@ class Life:
         words.append(f"{self.run.written} records")
         journal = self.run.pipeline.options.journal
         words.append("in memory" if journal is None else f"in {journal!r}")
-        if faults := self.run.faults.total():
+        if faults := (self.run.faults + LASTING_FAULTS).total():
             words.append(f"{faults} faults")
         return " ".join(words)
 

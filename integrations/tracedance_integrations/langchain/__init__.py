@@ -26,8 +26,8 @@ from tracedance_sdk.recording.integrating import Integration, Patches
 
 
 def _hooks(patches: Patches) -> None:
-    model_hooks(patches)
-    tool_hooks(patches)
+    patches.attempt(model_hooks)
+    patches.attempt(tool_hooks)
 
 
 _CORE: Final = Integration(
@@ -48,15 +48,19 @@ _GRAPHS: Final = Integration(
 )
 
 
-def install() -> None:
+def install() -> bool:
     """Record models, tools and graphs, inside open recorders.
+
+    Returns:
+        Whether any hook is in place.
 
     Raises:
         MissingDependency: LangChain is not installed.
     """
-    _CORE.install()
+    found = _CORE.install()
     if importlib.util.find_spec("langgraph") is not None:
-        _GRAPHS.install()
+        found |= _GRAPHS.install()
+    return found
 
 
 def uninstall() -> None:

@@ -26,13 +26,17 @@ def graph_hooks(patches: Patches) -> None:
     """Put the hooks into LangGraph's base class of graphs."""
     from langgraph.pregel import Pregel
 
-    attempt("install langchain", patches.wrap, Pregel, "stream", _stream)
-    attempt("install langchain", patches.wrap, Pregel, "astream", _stream_async)
+    patches.wrap(Pregel, "stream", _stream)
+    patches.wrap(Pregel, "astream", _stream_async)
+    patches.attempt(_loop_hooks)
+    patches.attempt(node_hooks)
+
+
+def _loop_hooks(patches: Patches) -> None:
     from langgraph.pregel._loop import PregelLoop
 
-    attempt("install langchain", patches.wrap, PregelLoop, "_first", _first)
-    attempt("install langchain", patches.wrap, PregelLoop, "after_tick", _after_tick)
-    attempt("install langchain", node_hooks, patches)
+    patches.wrap(PregelLoop, "_first", _first)
+    patches.wrap(PregelLoop, "after_tick", _after_tick)
 
 
 def _stream(wrapped: Any, graph: Any, args: Any, kwargs: dict[str, Any]) -> Any:

@@ -47,7 +47,7 @@ def model_hooks(patches: Patches) -> None:
         ("stream", _stream),
         ("astream", _stream_async),
     ):
-        attempt("install langchain", patches.wrap, BaseChatModel, name, around)
+        patches.wrap(BaseChatModel, name, around)
     for name, around in (("_iter_v2_events", _events), ("_aiter_v2_events", _events_async)):
         if hasattr(BaseChatModel, name):
             patches.wrap(BaseChatModel, name, around)

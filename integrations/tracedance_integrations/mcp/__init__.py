@@ -23,10 +23,10 @@ def _hooks(patches: Patches) -> None:
     from tracedance_integrations.mcp.client import client_hooks
     from tracedance_integrations.mcp.sending import sending_hooks
     from tracedance_integrations.mcp.server import server_hooks
+    from tracedance_integrations.mcp.starting import starting_hooks
 
-    client_hooks(patches)
-    sending_hooks(patches)
-    server_hooks(patches)
+    for hooks in (client_hooks, starting_hooks, sending_hooks, server_hooks):
+        patches.attempt(hooks)
 
 
 _INTEGRATION: Final = Integration(

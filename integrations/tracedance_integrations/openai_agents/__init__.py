@@ -13,6 +13,7 @@ functions, and `uninstall` puts them back; the SDK's own tracing is not touched.
 from __future__ import annotations
 
 import importlib
+from functools import partial
 from typing import Any, Final
 
 from tracedance_integrations.openai_agents import model_calls, runs, tools
@@ -42,6 +43,13 @@ _FUNCTIONS: Final = (
 
 
 def _hooks(patches: Patches) -> None:
+    patches.attempt(_model_hooks)
+    for module, path, around in _FUNCTIONS:
+        patches.attempt(partial(_wrap, module, path, around))
+    patches.attempt(_tool_hooks)
+
+
+def _model_hooks(patches: Patches) -> None:
     from agents.models.interface import Model
 
     patches.wrap_family(
@@ -51,29 +59,24 @@ def _hooks(patches: Patches) -> None:
             "stream_response": model_calls.stream_response,
         },
     )
-    missing = [
-        f"{m}.{path}" for m, path, around in _FUNCTIONS if not _wrap(patches, m, path, around)
-    ]
-    module = "agents.run_internal.tool_execution"
-    if not (
-        _wrap(patches, module, "_invoke_function_tool_with_metadata", tools.invoke_with_metadata)
-        or _wrap(patches, module, "invoke_function_tool", tools.invoke)
-    ):
-        missing.append(f"{module}.invoke_function_tool")
-    if missing:
-        raise AttributeError(f"not in this version of the SDK: {', '.join(missing)}")
 
 
-def _wrap(patches: Patches, module: str, path: str, around: Any) -> bool:
-    """Put a function around another one, and return whether there is one."""
+def _tool_hooks(patches: Patches) -> None:
+    from agents.run_internal import tool_execution
+
+    name, around = "_invoke_function_tool_with_metadata", tools.invoke_with_metadata
+    if not hasattr(tool_execution, name):
+        name, around = "invoke_function_tool", tools.invoke
+    patches.wrap(tool_execution, name, around)
+
+
+def _wrap(module: str, path: str, around: Any, patches: Patches) -> None:
+    """Put a function around another one."""
     owner = importlib.import_module(module)
     *classes, name = path.split(".")
     for part in classes:
         owner = getattr(owner, part)
-    if not hasattr(owner, name):
-        return False
     patches.wrap(owner, name, around)
-    return True
 
 
 _INTEGRATION: Final = Integration(

@@ -17,18 +17,35 @@ from tracedance_sdk.recording.integrating import Integration, Patches
 
 
 def _hooks(patches: Patches) -> None:
-    from pydantic_ai import Agent
-    from pydantic_ai.agent import AbstractAgent
-    from pydantic_ai.models import Model
-    from pydantic_ai.toolsets import AbstractToolset
+    for hooks in (_model_hooks, _tool_hooks, _agent_hooks):
+        patches.attempt(hooks)
 
-    from tracedance_integrations.pydantic_ai import agents, model_calls, tools
+
+def _model_hooks(patches: Patches) -> None:
+    from pydantic_ai.models import Model
+
+    from tracedance_integrations.pydantic_ai import model_calls
 
     patches.wrap_family(
         Model,
         {"request": model_calls.request, "request_stream": model_calls.request_stream},
     )
+
+
+def _tool_hooks(patches: Patches) -> None:
+    from pydantic_ai.toolsets import AbstractToolset
+
+    from tracedance_integrations.pydantic_ai import tools
+
     patches.wrap_family(AbstractToolset, {"call_tool": tools.call_tool})
+
+
+def _agent_hooks(patches: Patches) -> None:
+    from pydantic_ai import Agent
+    from pydantic_ai.agent import AbstractAgent
+
+    from tracedance_integrations.pydantic_ai import agents
+
     patches.wrap(Agent, "iter", agents.iterate)
     patches.wrap(AbstractAgent, "run_stream", agents.run_stream)
 

@@ -7,9 +7,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import tracedance_integrations
 from tracedance_integrations import available, install, uninstall
 
 from tracedance_sdk.errors import InvalidOption, MissingDependency
+from tracedance_sdk.recording import TraceRecorder
 from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
 from tracedance_sdk.recording.integrating import Integration, Patches
 
@@ -115,13 +117,82 @@ def test_versions_are_compared_as_numbers(version: str, is_supported: bool) -> N
     assert integration().supports(version) is is_supported
 
 
-def test_a_hook_that_finds_no_place_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+NO_METHOD = "install shop: test_integrations.Shop.no_such_method is missing: AttributeError"
+NO_MODULE = "install shop: no_such_library is missing: ModuleNotFoundError"
+
+
+def faults_of_a_recorder() -> dict[str, int]:
+    with TraceRecorder() as recorder:
+        pass
+    assert f"{sum(recorder.close().faults.values())} faults" in f"{recorder!r} 0 faults"
+    return {place: n for place, n in recorder.close().faults.items() if "shop" in place}
+
+
+def of_a_module(patches: Patches) -> None:
+    import no_such_library  # type: ignore[import-not-found]
+
+    patches.wrap(no_such_library, "x", doubled)
+
+
+def failing(_: Patches) -> None:
+    raise RuntimeError("this version wants another one of that")
+
+
+def test_what_finds_no_place_keeps_nothing_else_out_and_is_told_by_every_recorder(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(GUARD, "raises", False)
-    before = PROCESS_FAULTS["install shop: AttributeError"]
-    found = integration(hooks=lambda patches: patches.wrap(Shop, "no_such_method", doubled))
-    found.install()
+    monkeypatch.setattr(GUARD, "_logged", set())
+    monkeypatch.setattr(Shop, "__module__", "test_integrations")
+    before = PROCESS_FAULTS[NO_METHOD]
+
+    def hooks(patches: Patches) -> None:
+        patches.wrap(Shop, "no_such_method", doubled)
+        patches.attempt(of_a_module)
+        patches.attempt(failing)
+        patches.wrap(Shop, "price", doubled)
+
+    found = integration(hooks=hooks)
+    assert (found.install(), found.install(), found.is_installed) == (True, True, True)
+    assert Shop().price(3) == 6
+    lacking = {NO_METHOD: 1, NO_MODULE: 1, "install shop: RuntimeError": 1}
+    assert faults_of_a_recorder() == faults_of_a_recorder() == lacking
+    assert PROCESS_FAULTS[NO_METHOD] == before + 1
+    told = [record.getMessage() for record in caplog.records]
+    assert [NO_METHOD in line for line in told] == [True, False, False]
+    assert [NO_MODULE in line for line in told] == [False, True, False]
     found.uninstall()
-    assert PROCESS_FAULTS["install shop: AttributeError"] == before + 1
+    assert (Shop().price(3), faults_of_a_recorder()) == (3, {})
+
+
+def test_an_integration_without_any_hook_is_not_installed_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(GUARD, "raises", False)
+    found = integration(hooks=of_a_module)
+    assert (found.install(), found.is_installed) == (False, False)
+    assert found.install() is False
+    assert faults_of_a_recorder() == {NO_MODULE: 1}
+    found.uninstall()
+    assert faults_of_a_recorder() == {}
+
+
+def test_patches_that_tell_nobody_raise_what_they_miss() -> None:
+    with pytest.raises(AttributeError, match="no_such_method"):
+        Patches().wrap(Shop, "no_such_method", doubled)
+    with pytest.raises(RuntimeError, match="wants another"):
+        Patches().attempt(failing)
+
+
+def test_installing_lists_no_integration_none_of_whose_hooks_is_in_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    modules = {
+        name: SimpleNamespace(install=lambda answer=answer: answer)
+        for name, answer in (("whole", True), ("lost", False), ("of_another_package", None))
+    }
+    monkeypatch.setattr(tracedance_integrations, "_modules", lambda names: modules)
+    assert install() == ["whole", "of_another_package"]
 
 
 def test_integrations_are_found_by_name() -> None:

@@ -6,12 +6,13 @@ import importlib.util
 import logging
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable
 from importlib import metadata
 from typing import Final
 
 from tracedance_sdk.errors import MissingDependency
-from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
+from tracedance_sdk.recording.guard import GUARD, LASTING_FAULTS, PROCESS_FAULTS
 from tracedance_sdk.recording.integrating.patches import Patches
 
 _LOGGER: Final = logging.getLogger(__name__)
@@ -49,36 +50,58 @@ class Integration:
         self._lock = threading.Lock()
         self._patches: Patches | None = None
         self._has_warned = False
+        self._missing: Counter[str] = Counter()
 
     @property
     def is_installed(self) -> bool:
         """Whether the hooks are in the library."""
         return self._patches is not None
 
-    def install(self) -> None:
+    def install(self) -> bool:
         """Hook into the library; again, it does nothing. Nothing is recorded outside a recorder.
 
         A version that is not tested is warned of once, and hooked into all the same. Where a hook
-        finds no place, the program runs on without it, and the fault is counted and logged.
+        finds no place, the program runs on without it. The fault is logged, and counted in every
+        recorder until the integration is uninstalled: what it would have recorded is lacking there.
+
+        Returns:
+            Whether any hook is in place.
 
         Raises:
             MissingDependency: The library is not installed; the message has the command.
         """
         with self._lock:
             if self._patches is not None:
-                return
+                return True
             if not _is_there(self.module):
                 raise MissingDependency.for_extra(self.package, extra=self.name)
             self._warn()
-            self._patches = Patches()
-            GUARD.attempt(f"install {self.name}", PROCESS_FAULTS, self._hooks, self._patches)
+            self._forget_missing()
+            patches = Patches(self._note_missing)
+            patches.attempt(self._hooks)
+            if not patches.is_empty:
+                self._patches = patches
+            return self._patches is not None
 
     def uninstall(self) -> None:
         """Take the hooks out of the library; without any, it does nothing."""
         with self._lock:
             patches, self._patches = self._patches, None
+            self._forget_missing()
             if patches is not None:
                 GUARD.attempt(f"uninstall {self.name}", PROCESS_FAULTS, patches.undo)
+
+    def _note_missing(self, error: Exception) -> None:
+        missing = _name_of_missing(error)
+        place = f"install {self.name}" + ("" if missing is None else f": {missing} is missing")
+        found = Counter[str]()
+        GUARD.note(place, found, error)
+        for faults in (self._missing, LASTING_FAULTS, PROCESS_FAULTS):
+            faults.update(found)
+
+    def _forget_missing(self) -> None:
+        LASTING_FAULTS.subtract(self._missing)
+        self._missing.clear()
 
     def _warn(self) -> None:
         try:
@@ -106,6 +129,19 @@ def _is_there(module: str) -> bool:
         return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):
         return False
+
+
+def _name_of_missing(error: Exception) -> str | None:
+    """Return what a library lacks, by its full name where the error tells it."""
+    if isinstance(error, ImportError):
+        name = getattr(error, "name_from", None)
+        return error.name if name is None else f"{error.name}.{name}"
+    if not isinstance(error, AttributeError) or not error.name:
+        return None
+    owner = error.obj
+    if not isinstance(owner, type):
+        return f"{getattr(owner, '__name__', type(owner).__name__)}.{error.name}"
+    return f"{owner.__module__}.{owner.__qualname__}.{error.name}"
 
 
 def _numbers(version: str) -> tuple[int, ...]:

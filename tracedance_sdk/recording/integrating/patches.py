@@ -17,11 +17,34 @@ class Patches:
 
     A function that somebody else has wrapped in the meantime cannot be put back without undoing
     their work too; it stays, and does nothing.
+
+    Args:
+        tell: Is called with the error where a hook finds no place, and the others are put in all
+            the same; without it the error is raised.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tell: Callable[[Exception], object] | None = None) -> None:
         self.is_active = True
+        self._tell = tell
         self._undo: list[Callable[[], object]] = []
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is changed."""
+        return not self._undo
+
+    def attempt(self, hooks: Callable[[Patches], object]) -> None:
+        """Put in hooks that may lack a module, without which the rest of the library is hooked.
+
+        Raises:
+            Exception: Whatever they raise, where nobody is to be told of it.
+        """
+        try:
+            hooks(self)
+        except Exception as error:  # a foreign module may fail with anything while it is imported
+            if self._tell is None:
+                raise
+            self._tell(error)
 
     def wrap(self, owner: Any, name: str, around: Around) -> None:
         """Put a function around a function of a module or class.
@@ -29,10 +52,16 @@ class Patches:
         What is in its place then is copied, pickled and looked into as the function itself is.
 
         Raises:
-            AttributeError: There is none.
+            AttributeError: There is none, and nobody is to be told of it.
         """
         before = vars(owner).get(name, _MISSING)
-        function = before if before is not _MISSING else _inherited(owner, name)
+        try:
+            function = before if before is not _MISSING else _inherited(owner, name)
+        except AttributeError as error:
+            if self._tell is None:
+                raise
+            self._tell(error)
+            return
         is_method = isinstance(owner, type) and inspect.isfunction(function)
         wrapper = Patched(
             function,
