@@ -103,7 +103,7 @@ def tested_versions(folder: Path) -> dict[str, list[str]]:
     return {name: sorted(pins, key=_numbers) for name, pins in found.items()}
 
 
-_PIN = re.compile(r"^([a-z0-9-]+)(?:\[[^]]*\])?==(\S+)", re.M)
+_PIN = re.compile(r"^([a-z0-9-]+)(?:\[[^]]*\])?==(\S+)", re.MULTILINE)
 
 _STANDS_FOR = {"langchain-core": "langchain"}
 """Packages whose newest version comes with that of another one."""

@@ -1,4 +1,4 @@
-"""What the documentation says of the libraries' versions is what the code does and the tests run."""
+"""What the documentation says of libraries' versions is what the code does and tests run."""
 
 from __future__ import annotations
 
