@@ -94,6 +94,7 @@ class Run:
         agent_seen: The framework's agent that this run is, once one has begun in it.
         agents_within: How many uses of that agent are going on.
         agent_failure: What the last use of that agent ended with; None when it went well.
+        is_apart: Neither it nor its sub-agents make spans in a provider that nobody names to them.
         has_state: The recorder has a state source of its own.
         late_state: Takes the state at the end where the recorder has no source of its own.
         give_up: Ends the run without its recorder, when the program exits inside it.
@@ -137,6 +138,7 @@ class Run:
         self.agent_seen: str | None = None
         self.agents_within = 0
         self.agent_failure: Failure | None = None
+        self.is_apart = False
         self.has_state = False
         self.late_state: StateReader | KeptState | None = None
         self.give_up: Callable[[], None] = self.shut
