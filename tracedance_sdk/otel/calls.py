@@ -25,16 +25,18 @@ def own_call(
 ) -> dict[str, Any]:
     """Return the document of a call from its span or its start event.
 
-    A start alone gives an interrupted call.
+    A start alone gives an interrupted call. Where the span says that nobody knows when the call was
+    made, its own times are not the call's.
     """
     call: dict[str, Any] = {
         "index": attributes[names.CALL_INDEX],
         "id": attributes.get(names.TOOL_CALL_ID, ""),
         "name": attributes.get(names.TOOL_NAME, ""),
-        "started_at": iso_time(start_ns),
     }
-    if end_ns is not None:
-        call["duration_ms"] = span_duration_ms(start_ns, end_ns)
+    if attributes.get(names.TIMES_UNKNOWN) is not True:
+        call["started_at"] = iso_time(start_ns)
+        if end_ns is not None:
+            call["duration_ms"] = span_duration_ms(start_ns, end_ns)
     for key, field in _PLAIN.items():
         if key in attributes:
             call[field] = attributes[key]

@@ -83,6 +83,8 @@ class _Writer:
         attributes = _call_attributes(call, turn.index)
         if call.duration_ms is not None and call.duration_ms != span_duration_ms(start, end):
             attributes[names.DURATION_MS] = call.duration_ms
+        if call.started_at is None and call.duration_ms is None:
+            attributes[names.TIMES_UNKNOWN] = True
         read = own_call(attributes, start_ns=start, end_ns=end, values=_AS_GIVEN)
         _note_difference(attributes, read, plain(call))
         span_id = self._span_id(f"call {call.index}")

@@ -86,6 +86,7 @@ RESULT_INTERRUPTED: Final = "tracedance.result.interrupted"
 RESULT_TRUNCATED: Final = "tracedance.result.truncated"
 ERROR_MESSAGE: Final = "tracedance.error.message"
 DURATION_MS: Final = "tracedance.duration_ms"
+TIMES_UNKNOWN: Final = "tracedance.call.times_unknown"
 DROPPED: Final = "tracedance.attributes.dropped"
 
 # Facts of other programs' spans, between the reading of a dialect and that of a run: never written.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -164,8 +163,3 @@ class Body(Unrecorded):
     def fail(self, error: BaseException) -> None:
         """Take its failure."""
         GUARD.attempt("error", self._call.run.faults, self._call.keep_failure, error)
-
-
-def end_now(call: OpenCall, content: object) -> None:
-    """End a call whose result only a message told; nobody says whether it succeeded."""
-    call.finish(call.run.text(freeze(content)), ok=None, clock=perf_counter_ns())

@@ -15,12 +15,12 @@ from tracedance_sdk.formats import (
     SeenResult,
 )
 from tracedance_sdk.formats import read_arguments as read_text
-from tracedance_sdk.recording.calls import OpenCall, start_call
+from tracedance_sdk.recording.calls import start_call
 from tracedance_sdk.recording.describing import describe_further
 from tracedance_sdk.recording.failures import Failure
 from tracedance_sdk.recording.identifiers import new_call_id
 from tracedance_sdk.recording.scopes import scope_in
-from tracedance_sdk.recording.shared_calls import end_now
+from tracedance_sdk.recording.told_calls import ToldCall
 from tracedance_sdk.recording.values import freeze
 from tracedance_sdk.trace import UNKNOWN, Json
 
@@ -62,23 +62,28 @@ class Talk:
         self._told = 0
         self._described: tuple[str | None, Sequence[Mapping[str, Any]]] = None, ()
         self._requests: dict[str, tuple[str, Json]] = {}
-        # Whoever called a sub-agent wrote its first prompt.
+        # Whoever called a sub-agent wrote all that it is asked before it says something.
         self._wants_task = run.identity.parent_call_id is not None
         for waiting in turns.waiting:
             self._overhear(waiting.told)
         turns.told = self._overhear
 
-    def hear(self, request: ModelRequest) -> Shown:
-        """Record what is new in a request, and return what its model was shown."""
+    def hear(self, request: ModelRequest, *, is_asked: bool = False) -> Shown:
+        """Record what is new in a request, and return what its model was shown.
+
+        Args:
+            request: The request, or a conversation that no model is asked about.
+            is_asked: A model is asked: it answers the last message.
+        """
         with self._lock:
-            before = self._heard.rewritten
             self._describe(request)
-            new = self._heard.new_in(request.messages, after_all=request.follows is not None)
+            after_all = request.follows is not None
+            new = self._heard.new_in(request.messages, after_all=after_all, is_asked=is_asked)
             if self._wants_task and any(m.speaker == "assistant" for m in request.messages):
                 self._wants_task = False  # It was handed a conversation, not a task.
             for message in new:
                 self._tell(message)
-            return Shown(self._heard.rewritten == before, self._told)
+            return Shown(self._heard.is_whole, self._told)
 
     def _describe(self, request: ModelRequest) -> None:
         """Put on record what the request tells of its agent, unless the last one told the same."""
@@ -96,6 +101,7 @@ class Talk:
             shown: What it was shown.
         """
         with self._lock:
+            self._wants_task = False
             self._heard.remember(message)
             if not shown.continues or shown.told != self._told:
                 # Other turns came in between, or what it was shown is not the turns before.
@@ -121,10 +127,9 @@ class Talk:
             self._say(speaker, message, self._of_user() if speaker == "user" else {})
 
     def _of_user(self) -> dict[str, Any]:
-        """Return who wrote a user's message: a sub-agent's first prompt is its caller's."""
+        """Return who wrote a user's message: before a sub-agent's first reply, its caller did."""
         if not self._wants_task:
             return {}
-        self._wants_task = False
         return {"origin": "agent", "origin_rule": SUBAGENT_TASK}
 
     def _say(self, role: Role, message: Message, facts: dict[str, Any]) -> None:
@@ -159,10 +164,10 @@ class Talk:
         if scope.call_id is not None:
             scope = self._run.root
         call = start_call(
-            scope, asked.name, arguments, form=OpenCall, call_id=asked.id, as_requested=True
+            scope, asked.name, arguments, form=ToldCall, call_id=asked.id, as_requested=True
         )
         if result.ok is None and result.error is None:
-            end_now(call, None if result.content is UNKNOWN else result.content)
+            call.end_now(None if result.content is UNKNOWN else result.content)
             return
         content = None if result.content is UNKNOWN else self._text(result.content)
         call.finish(content, ok=result.ok, failure=_failure(result))
