@@ -253,9 +253,11 @@ def test_secrets_are_masked_in_the_record_and_reach_the_server(connect: Connect)
 
 def places() -> list[tuple[Any, str]]:
     import mcp
+    from mcp.client import stdio
 
     found = [(getattr(mcp, n), m) for n in ("ClientSession", "Client") if hasattr(mcp, n)
              for m in ("call_tool", "list_tools")]  # fmt: skip
+    found.append((stdio, "get_default_environment"))
     if not mcp_office.HAS_CLIENT:
         from mcp.server.fastmcp.tools.tool_manager import ToolManager
         from mcp.server.fastmcp.utilities.func_metadata import FuncMetadata

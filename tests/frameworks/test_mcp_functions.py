@@ -18,7 +18,7 @@ import tracedance_sdk as td
 from tests.frameworks import mcp_office
 from tests.frameworks.mcp_office import CONNECTIONS, by_stdio, office, session_of
 from tracedance_sdk.recording.guard import PROCESS_FAULTS
-from tracedance_sdk.recording.integrating import start_agent
+from tracedance_sdk.recording.integrating import ToolUse, start_agent
 
 pytestmark = [
     pytest.mark.needs("mcp"),
@@ -334,3 +334,18 @@ def test_a_fault_of_ours_leaves_the_server_at_work(
     assert got[0] == got[1]
     assert before == PROCESS_FAULTS  # it is counted in the run
     assert all(call.result.ok is False for trace in traces_in(journal) for call in trace.calls)
+
+
+@pytest.mark.cell("mcp client", "tool error", package="mcp")
+def test_the_reason_is_that_of_a_frameworks_call_too_whose_body_the_request_is() -> None:
+    recorder: Any = td.TraceRecorder()
+
+    async def main() -> None:
+        async with session_of(office(get_order)) as session, recorder:
+            given = {"order": "A9"}
+            use = ToolUse("shop_get_order", given)
+            await use.run_async(lambda: session.call_tool("get_order", given))
+
+    asyncio.run(main())
+    (call,) = recorder.trace.calls
+    assert error_of(call) == (False, "KeyError", "'no order A9'")

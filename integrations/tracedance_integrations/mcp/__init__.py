@@ -21,11 +21,12 @@ from tracedance_sdk.recording.integrating import Integration, Patches
 
 def _hooks(patches: Patches) -> None:
     from tracedance_integrations.mcp.client import client_hooks
+    from tracedance_integrations.mcp.functions import function_hooks
     from tracedance_integrations.mcp.sending import sending_hooks
     from tracedance_integrations.mcp.server import server_hooks
     from tracedance_integrations.mcp.starting import starting_hooks
 
-    for hooks in (client_hooks, starting_hooks, sending_hooks, server_hooks):
+    for hooks in (client_hooks, starting_hooks, sending_hooks, server_hooks, function_hooks):
         patches.attempt(hooks)
 
 

@@ -8,7 +8,7 @@ from weakref import WeakSet
 
 from tracedance_integrations.mcp import results
 from tracedance_integrations.mcp.client import is_made_here, made
-from tracedance_integrations.mcp.functions import at_work, function_hooks, note_listed
+from tracedance_integrations.mcp.functions import at_work, note_listed
 from tracedance_integrations.mcp.sending import KEY, ON_THEIR_WAY
 from tracedance_sdk.recording import ReplayedError
 from tracedance_sdk.recording.calls import OpenCall
@@ -51,7 +51,6 @@ class Served(NamedTuple):
 
 def server_hooks(patches: Patches) -> None:
     """Put the hooks where servers handle requests."""
-    function_hooks(patches)
     try:
         from mcp.server.runner import ServerRunner
     except ImportError:
