@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import orjson
 
-from tracedance_sdk.formats.message_pieces import Message, Piece, SeenCall, SeenResult
+from tracedance_sdk.formats.message_pieces import Message, Piece, SeenCall, SeenResult, Speaker
 from tracedance_sdk.trace import UNKNOWN, Json, canonical_json
 
 _SHORT: Final = 64
+_END_OF_THOUGHT: Final = "</think>"
+_ID: Final = "id"
 
 Unit = tuple[str, str]
 """What a piece of a message has in common with its repetition: reasoning, ids and the form of
@@ -20,11 +22,27 @@ arguments differ between the two."""
 
 
 class _Step(NamedTuple):
-    """A message of a conversation, and where its repetition went on after it."""
+    """A message of a conversation, and where its repetition went on after it.
+
+    Attributes:
+        message: The message.
+        place: What comes after it is looked for from here.
+        is_head: It belongs to the system prompt.
+        repeated: How many of the units heard stand in the conversation up to it.
+        is_whole: Up to it, the conversation is what was heard, and what was new.
+        before: Where what comes after it is looked for next: the stretch before a message that was
+            new in the middle.
+    """
 
     message: Message
     place: int
     is_head: bool
+    repeated: int
+    is_whole: bool
+    before: tuple[int, int] | None
+
+
+_START: Final = _Step(Message("system", ()), 0, True, 0, True, None)
 
 
 class Heard:
@@ -34,88 +52,202 @@ class Heard:
 
     Attributes:
         rewritten: How many messages did not continue what was heard before.
+        is_whole: Whether the last conversation was all that had been heard, in order, and what
+            was new.
     """
 
     def __init__(self) -> None:
         self.rewritten = 0
+        self.is_whole = True
         self._length = 0
         self._places: dict[Unit, list[int]] = {}
         # A system prompt stands before the history, and another may take its place there, as
         # after a handoff: it is no part of the order.
         self._heads: set[int] = set()
+        # Where a model thought aloud: many programs cut that out of what they show again.
+        self._thoughts: set[int] = set()
+        self._asked = -1
+        """Place of the last words that a model was to answer."""
         self._steps: list[_Step] = []
 
-    def new_in(self, messages: Sequence[Message], *, after_all: bool = False) -> Iterator[Message]:
-        """Yield those messages that were not heard before, without the pieces that were.
+    def new_in(
+        self, messages: Sequence[Message], *, after_all: bool = False, is_asked: bool = False
+    ) -> list[Message]:
+        """Return those messages that were not heard before, without the pieces that were.
 
         Args:
             messages: What a model was given, from the beginning of the conversation.
             after_all: They repeat nothing: they continue what was heard.
+            is_asked: A model answers the last one: it is told again if another one was since.
         """
-        steps = [] if after_all else self._taken_again(messages)
-        place = self._length if after_all else 0
-        is_head = not after_all
-        if steps:
-            _, place, is_head = steps[-1]
+        last = [] if after_all else self._steps
+        steps = _taken_again(last, messages)
+        step = steps[-1] if steps else _START
+        if after_all:
+            in_order = self._length - len(self._heads)
+            step = _START._replace(place=self._length, is_head=False, repeated=in_order)
+        limit, asked = self._length, self._asked
+        found: list[Message] = []
         for message in messages[len(steps) :]:
-            is_head = is_head and message.speaker == "system"
-            new: list[Piece] = []
-            units: list[Unit] = []
-            for piece in message.pieces:
-                unit = _unit(message, piece)
-                found = None if unit is None else self._next(unit, place)
-                if found is not None:
-                    place = place if is_head else found + 1
-                    continue
-                new.append(piece)
-                if unit is not None:
-                    units.append(unit)
-            if units:
-                self.rewritten += self._beyond_heads(place) < self._length
-                if is_head:
-                    self._heads.update(range(self._length, self._length + len(units)))
-                self._keep(units)
-                place = place if is_head else self._length
-                yield message._replace(pieces=tuple(new))
-            steps.append(_Step(message, place, is_head))
+            new, step = self._next_step(message, step, limit)
+            if new is not None:
+                found.append(new)
+            elif len(steps) < len(last) and _is_answered_otherwise(last[len(steps)], message):
+                step = step._replace(is_whole=False)
+            steps.append(step)
+        if is_asked and step.place <= asked and not step.is_head and _asks(step.message):
+            again, step = self._again(step)
+            steps[-1] = step
+            found.append(again)
         if not after_all:
             self._steps = steps
+        self.is_whole = step.is_whole and step.repeated == self._length - len(self._heads)
+        return found
 
-    def _taken_again(self, messages: Sequence[Message]) -> list[_Step]:
-        """Return the steps that the last conversation began with, as this one does."""
-        same = 0
-        for step, message in zip(self._steps, messages, strict=False):
-            if step.message is not message and step.message != message:
-                break
-            same += 1
-        return self._steps[:same]
+    def _next_step(self, message: Message, step: _Step, limit: int) -> tuple[Message | None, _Step]:
+        """Return what of a message is new, and where its repetition goes on.
+
+        Args:
+            message: The message.
+            step: Of the one before it.
+            limit: What was heard from here on is of the same conversation.
+        """
+        _, place, is_head, repeated, is_whole, before = step
+        is_head = is_head and message.speaker == "system"
+        in_order = self._length - len(self._heads)
+        new: list[Piece] = []
+        units: list[tuple[Unit, Piece]] = []
+        for piece in message.pieces:
+            unit = _unit(message, piece)
+            if unit is None:
+                new.append(piece)
+                continue
+            found = self._find(unit, piece, place, limit)
+            if found is None and before is not None:
+                found = self._find(unit, piece, *before)
+            if found is None:
+                is_whole = is_whole and repeated == in_order
+                if repeated == in_order or not self._is_known(unit, piece):
+                    new.append(piece)
+                    units.append((unit, piece))
+            elif not is_head:
+                place, before, repeated = found + 1, None, repeated + 1
+                is_whole = is_whole and not self._is_cut(found, piece)
+        step = _Step(message, place, is_head, repeated, is_whole, before)
+        if not units:
+            return None, step
+        return message._replace(pieces=tuple(new)), self._keep_new(units, step, limit)
+
+    def _keep_new(self, units: Sequence[tuple[Unit, Piece]], step: _Step, limit: int) -> _Step:
+        """Keep what was new in the message of a step, and return where it goes on after it."""
+        message, place, is_head, repeated, is_whole, before = step
+        if repeated < self._length - len(self._heads):
+            self.rewritten += 1
+            before = before or (place, limit)
+        if is_head:
+            self._heads.update(range(self._length, self._length + len(units)))
+            self._keep(message.speaker, units)
+            return _Step(message, place, True, repeated, is_whole, before)
+        self._keep(message.speaker, units)
+        return _Step(message, self._length, False, repeated + len(units), is_whole, before)
+
+    def _again(self, step: _Step) -> tuple[Message, _Step]:
+        """Return the last message of a conversation without its results, as if it was new."""
+        message = step.message
+        told = message._replace(pieces=tuple(p for p in message.pieces if type(p) is dict))
+        self.remember(told)
+        return told, step._replace(place=self._length, is_whole=False)
 
     def remember(self, message: Message) -> None:
         """Take a message as heard."""
-        self._keep(_units(message))
+        units = []
+        for piece in message.pieces:
+            unit = _unit(message, piece)
+            if unit is not None:
+                units.append((unit, piece))
+        self._keep(message.speaker, units)
 
     def knows(self, message: Message) -> bool:
         """Whether every piece was heard, wherever it was."""
-        return all(unit in self._places for unit in _units(message))
+        units = (_unit(message, piece) for piece in message.pieces)
+        return all(unit in self._places for unit in units if unit is not None)
 
-    def _next(self, unit: Unit, place: int) -> int | None:
+    def _find(self, unit: Unit, piece: Piece, start: int, end: int) -> int | None:
+        """Return the first place of a piece between two places."""
+        if type(piece) is not SeenCall or piece.id is None:
+            return self._next(unit, start, end)
+        found = self._next((_ID, piece.id), start, end)
+        if found is None:
+            # Some programs give a call another id; elsewhere that is another call.
+            found = self._next(unit, start, end)
+            if found is not None and found != self._beyond_heads(start):
+                return None
+        return found
+
+    def _next(self, unit: Unit, start: int, end: int) -> int | None:
         places = self._places.get(unit)
-        at = 0 if places is None else bisect_left(places, place)
-        return None if places is None or at == len(places) else places[at]
+        if places is None:
+            return None
+        at = bisect_left(places, start)
+        return places[at] if at < len(places) and places[at] < end else None
 
     def _beyond_heads(self, place: int) -> int:
         while place in self._heads:
             place += 1
         return place
 
-    def _keep(self, units: Sequence[Unit]) -> None:
-        for unit in units:
-            self._places.setdefault(unit, []).append(self._length)
-            self._length += 1
+    def _is_known(self, unit: Unit, piece: Piece) -> bool:
+        """Whether a call or a result with this id was heard, wherever it was."""
+        if type(piece) is SeenCall:
+            return piece.id is not None and (_ID, piece.id) in self._places
+        return type(piece) is SeenResult and piece.call_id is not None and unit in self._places
+
+    def _is_cut(self, place: int, piece: Piece) -> bool:
+        """Whether a model thought aloud at a place, and its words are repeated without that."""
+        return place in self._thoughts and not _is_thought(piece)
+
+    def _keep(self, speaker: Speaker, units: Sequence[tuple[Unit, Piece]]) -> None:
+        places, place = self._places, self._length
+        for unit, piece in units:
+            places.setdefault(unit, []).append(place)
+            if type(piece) is dict:
+                if speaker == "assistant":
+                    if _is_thought(piece):
+                        self._thoughts.add(place)
+                elif speaker != "tool" and place not in self._heads:
+                    self._asked = place
+            elif type(piece) is SeenCall and piece.id is not None:
+                places.setdefault((_ID, piece.id), []).append(place)
+            place += 1
+        self._length = place
 
 
-def _units(message: Message) -> list[Unit]:
-    return [unit for piece in message.pieces if (unit := _unit(message, piece)) is not None]
+def _taken_again(last: Sequence[_Step], messages: Sequence[Message]) -> list[_Step]:
+    """Return the steps that the last conversation began with, as this one does."""
+    same = 0
+    for step, message in zip(last, messages, strict=False):
+        if step.message is not message and step.message != message:
+            break
+        same += 1
+    return list(last[:same])
+
+
+def _is_answered_otherwise(before: _Step, message: Message) -> bool:
+    """Whether a call has another result than in the last conversation at the same place."""
+    contents = {result.call_id: result.content for result in before.message.results}
+    return any(
+        contents.get(result.call_id, result.content) != result.content for result in message.results
+    )
+
+
+def _asks(message: Message) -> bool:
+    """Whether a message has words for a model to answer."""
+    return message.speaker in ("user", "system") and any(type(p) is dict for p in message.pieces)
+
+
+def _is_thought(piece: Piece) -> bool:
+    """Whether words hold thoughts."""
+    return type(piece) is dict and _END_OF_THOUGHT in piece.get("text", "")
 
 
 def _unit(message: Message, piece: Piece) -> Unit | None:
@@ -125,9 +257,15 @@ def _unit(message: Message, piece: Piece) -> Unit | None:
         return "result", piece.call_id or _brief(_text(_plain(piece.content)))
     if piece["type"] == "reasoning":
         return None
-    if piece["type"] == "text":
-        return message.speaker, _brief(piece["text"].strip())
-    return message.speaker, _brief(_text(piece))
+    if piece["type"] != "text":
+        return message.speaker, _brief(_text(piece))
+    text = piece["text"].strip()
+    if message.speaker == "assistant":
+        if _END_OF_THOUGHT in text:
+            text = text.rpartition(_END_OF_THOUGHT)[2].strip()
+        if not text:
+            return None
+    return message.speaker, _brief(text)
 
 
 def _plain(value: Json) -> Json:

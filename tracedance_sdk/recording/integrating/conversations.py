@@ -101,7 +101,7 @@ class Talk:
             shown: What it was shown.
         """
         with self._lock:
-            self._wants_task = False
+            self._wants_task = self._wants_task and not message.pieces
             self._heard.remember(message)
             if not shown.continues or shown.told != self._told:
                 # Other turns came in between, or what it was shown is not the turns before.

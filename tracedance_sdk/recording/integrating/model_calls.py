@@ -214,7 +214,7 @@ def _overhear(scope: Scope, read: Callable[[], ModelRequest]) -> None:
 def _start(scope: Scope, read: Callable[[], ModelRequest]) -> ModelCall | None:
     run = _home(scope)
     request = read()
-    return ModelCall(run, request, shown=talk_of(run).hear(request))
+    return ModelCall(run, request, shown=talk_of(run).hear(request, is_asked=True))
 
 
 def _home(scope: Scope) -> Run:
