@@ -139,3 +139,17 @@ def test_members_of_enumerations_of_texts_are_their_texts() -> None:
     texts = [found.name, found.events[0].name, *found.attributes, *found.attributes.values()]
     assert texts == ["workflow.run", "workflow.id", "workflow.id", "w1"]
     assert {type(text) for text in texts} == {str}
+
+
+def test_lone_surrogates_are_spelled_out_wherever_they_stand() -> None:
+    odd = "\ud800"
+    span = TRACER.start_span(odd, attributes={odd: odd, "many": [odd]})
+    span.add_event(odd, {"said": odd})
+    span.set_status(Status(StatusCode.ERROR, odd))
+    span.end()
+    assert isinstance(span, ReadableSpan)
+    found = foreign_span(span)
+    told = "\\ud800"
+    assert (found.name, found.attributes) == (told, {told: told, "many": [told]})
+    assert (found.events[0].name, found.events[0].attributes) == (told, {"said": told})
+    assert found.message == told

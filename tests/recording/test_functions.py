@@ -206,15 +206,15 @@ def test_variable_arguments_stand_under_their_names() -> None:
     def note(first: str, *more: str, **labels: str) -> None: ...
 
     @tool
-    def shadow(x: int, /, **x_too: int) -> None: ...
+    def shadow(x: int, /, y: int = 0, **x_too: int) -> None: ...
 
     with TraceRecorder() as recorder:
         note("a", "b", "c", colour="red")
-        shadow(1, x=2)
+        shadow(1, x=2, y=3, z=4)
 
     assert said(recorder.trace) == [
         ("note", {"first": "a", "more": ["b", "c"], "colour": "red"}, None),
-        ("shadow", {"x": 1, "x_too": {"x": 2}}, None),
+        ("shadow", {"x": 1, "y": 3, "z": 4, "x_too": {"x": 2}}, None),
     ]
 
 

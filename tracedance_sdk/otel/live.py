@@ -44,7 +44,7 @@ def foreign_span(span: ReadableSpan) -> ForeignSpan:
         span.end_time,
         _attributes(span.attributes),
         status.status_code is StatusCode.ERROR,
-        status.description or "",
+        _text(status.description or ""),
         tuple(_event(event) for event in span.events),
         tuple(_link(link.context) for link in span.links),
         "" if scope is None else scope.name,
@@ -105,8 +105,12 @@ def attribute_copy(attributes: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def _text(value: object) -> str:
-    """Return plain text of what may be a member of an enumeration of texts."""
-    return str.__str__(value) if isinstance(value, str) else str(value)
+    """Return plain text of what may be a member of an enumeration of texts.
+
+    Lone surrogates, which no trace can hold, are spelled out.
+    """
+    text = str.__str__(value) if isinstance(value, str) else str(value)
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _plain(value: object, depth: int = 0) -> Json:

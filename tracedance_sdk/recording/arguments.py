@@ -66,7 +66,9 @@ class ArgumentPlan:
                 found.update(kwargs)
             else:
                 # A positional-only parameter may share its name with a key of **kwargs.
-                found[self._more] = dict(kwargs)
+                same = {name: value for name, value in kwargs.items() if name in found}
+                found = {**found, **{k: v for k, v in kwargs.items() if k not in same}}
+                found[self._more] = same
         for name in self._ignore:
             found.pop(name, None)
         return found
