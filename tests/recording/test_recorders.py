@@ -47,12 +47,23 @@ def test_a_recorder_inside_another_records_a_sub_agent() -> None:
     assert seen(inner.trace) == ["inner"]
     assert inner.trace.parent == Parent(trace_id=outer.trace.id)
     assert inner.trace.agent == Agent(name="inner", version="2")
-    assert (inner.trace.session_id, inner.trace.group) == ("s1", "g1")
-    assert inner.trace.task_id is None
+    told = (inner.trace.task_id, inner.trace.session_id, inner.trace.group)
+    assert told == ("out", "s1", "g1")
     assert outer.trace.otel is not None
     assert inner.trace.otel is not None
     assert inner.trace.otel.trace_id == outer.trace.otel.trace_id
     assert outer.traces == [outer.trace, inner.trace]
+
+
+def test_what_a_sub_agent_s_recorder_is_told_goes_before_what_is_around_it() -> None:
+    with (
+        TraceRecorder(task_id="out", session_id="s1", group="g1"),
+        TraceRecorder(task_id="in", session_id="s2", group="g2") as inner,
+        TraceRecorder() as innermost,
+    ):
+        pass
+    for found in (inner.trace, innermost.trace):
+        assert (found.task_id, found.session_id, found.group) == ("in", "s2", "g2")
 
 
 def test_recorders_side_by_side_close_in_any_order() -> None:

@@ -26,6 +26,7 @@ from tracedance_sdk.replay.rebuilt_test import (
 from tracedance_sdk.trace import (
     Effect,
     Outcome,
+    Parent,
     Result,
     Source,
     Text,
@@ -360,8 +361,14 @@ def test_without_a_group_one_task_or_session_is_a_group() -> None:
     traces = [
         order_trace(f"t{n}", "").model_copy(update={"group": None, **fields})
         for n, fields in enumerate(
-            ({"task_id": "a", "session_id": "s"}, {"task_id": "a"}, {"session_id": "s"}, {})
+            (
+                {"task_id": "a", "session_id": "s"},
+                {"task_id": "a"},
+                {"session_id": "s"},
+                {},
+                {"parent": Parent(trace_id="t3")},
+            )
         )
     ]
     groups = [test.source.group for test in rebuild(traces).tests]
-    assert groups == ["a", "a", "s", "t3"]
+    assert groups == ["a", "a", "s", "t3", "t3"]

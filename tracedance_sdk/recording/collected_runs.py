@@ -145,11 +145,10 @@ class RunAssembly:
             if trace.session_id not in (None, said.session_id):
                 own = {**_object(trace.metadata.get("otel")), "session_id": trace.session_id}
                 update["metadata"] = {**trace.metadata, "otel": own}
+        if said.task_id is not None:
+            update["task_id"] = said.task_id
         if not is_top:
             return update
-        task_id = said.task_id or (None if around is None else around.task_id)
-        if task_id is not None:
-            update["task_id"] = task_id
         outer = {} if around is None else around.metadata
         update["metadata"] = {**outer, **said.metadata, **update.get("metadata", trace.metadata)}
         if scope is not None and trace.parent is None:

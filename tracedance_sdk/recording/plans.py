@@ -40,6 +40,7 @@ class Description(NamedTuple):
         group = defaults.get("group") if around is None else around.group
         session_id = defaults.get("session_id") if around is None else around.session_id
         return self._replace(
+            task_id=self.task_id or (None if around is None else around.task_id),
             group=self.group or group,
             session_id=self.session_id or session_id,
             metadata={**defaults.get("metadata", {}), **self.metadata},
@@ -107,7 +108,7 @@ class Plan(NamedTuple):
     Attributes:
         description: What the run is.
         pipeline: Arguments of `pipeline_options`.
-        tracer_provider: The user's own provider.
+        tracer_provider: The user's own provider; None for that of `configure`, False for none.
         reader: Takes the state; None when there is no source.
         state_changes: ``per_call`` reads the state after each call.
         remote: The call in another process that the run works for; the scope around it does not

@@ -174,8 +174,12 @@ def conversation_from(
 
 
 def group_of(trace: Trace) -> str:
-    """Return the leave-out unit of a trace: its group, else its task, its session, itself."""
-    return trace.group or trace.task_id or trace.session_id or trace.id
+    """Return the leave-out unit of a trace: its group, else its task, its session, itself.
+
+    A sub-agent's that has none of them is of the unit of the trace that started it.
+    """
+    started_by = trace.id if trace.parent is None else trace.parent.trace_id
+    return trace.group or trace.task_id or trace.session_id or started_by
 
 
 class RecordingIndex:
