@@ -152,6 +152,20 @@ def has_v3() -> bool:
 
 
 @pytest.mark.cell("langchain", "streaming", package="langchain")
+@pytest.mark.parametrize(("asks", "tokens"), [(None, None), (True, 100)], ids=["default", "asked"])
+def test_tokens_of_a_stream_from_an_own_address_are_there_when_they_are_asked_for(
+    asks: bool | None, tokens: int | None
+) -> None:
+    with scripted_models(mail(Desk())) as endpoint, td.TraceRecorder() as recorder:
+        list(model(endpoint, stream_usage=asks).stream(asked(mail(Desk()))))
+    reply = recorder.trace.turns[1]
+    assert (reply.usage and reply.usage.input_tokens) == tokens
+    assert (reply.model, reply.finish_reason) == ("scripted-1", "tool_calls")
+    # The library drops the ids of what it streams.
+    assert reply.response_id is None
+
+
+@pytest.mark.cell("langchain", "streaming", package="langchain")
 def test_a_stream_that_nobody_reads_on_is_an_interrupted_turn_with_what_had_come() -> None:
     scene = talk("Good morning, and a long speech follows.")
     with scripted_models(scene) as endpoint, td.TraceRecorder() as recorder:
