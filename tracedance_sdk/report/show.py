@@ -11,6 +11,7 @@ from rich.text import Text
 from tracedance_sdk.errors import InvalidOption
 from tracedance_sdk.report.console import ReportConsole
 from tracedance_sdk.report.safe_text import ELLIPSIS, in_one_line, value_text, visible
+from tracedance_sdk.report.turn_marks import turn_marks
 from tracedance_sdk.trace import (
     KINDS,
     UNKNOWN,
@@ -32,6 +33,8 @@ _LONGEST_LINE: Final = 2_000
 _WIDEST_MARGIN: Final = 20
 """Cells by which the rest of a long line is set in, as its beginning is."""
 _LONGEST_OUTCOME: Final = 300
+_LONGEST_MARK: Final = 600
+_TONES: Final = {"bad": "red", "open": "yellow", "plain": "dim"}
 _OUTPUT: Final = "output "
 NO_RESULT: Final = "no result was recorded"
 
@@ -87,7 +90,7 @@ def print_turn(
     indent: int = 2,
     without_result: str = NO_RESULT,
 ) -> None:
-    """Print what a turn says and the calls that it makes, without a heading.
+    """Print what a turn says, what became of it, and the calls that it makes; no heading.
 
     Args:
         turn: What to show.
@@ -105,6 +108,9 @@ def print_turn(
             print_text(part.text, console, full=full, indent=indent + 2)
         else:
             print_text(part.text, console, full=full, indent=indent)
+    for mark in turn_marks(turn):
+        told = value_text(f"{mark.word}: {mark.meaning}", width=None if full else _LONGEST_MARK)
+        console.say(told, style=_TONES[mark.tone], indent=indent, hang=2)
     for call in turn.calls:
         inner = indent + 2 if call.requested_by == "tool" else indent
         _print_call(call, console, full=full, indent=inner, without_result=without_result)

@@ -242,7 +242,7 @@ class Turn(Record):
 
     @property
     def copied_context(self) -> bool:
-        """Whether the agent was shown this turn as its own, and did not make it in this run."""
+        """Whether the agent was handed this turn, and it was not said in this run."""
         return self._further("copied_context") is True
 
     @property

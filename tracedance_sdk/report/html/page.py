@@ -130,18 +130,20 @@ class CallView(NamedTuple):
 
 
 class TurnView(NamedTuple):
-    """A turn: who, what is said, which calls."""
+    """A turn: who, what is said, which calls, and what became of it: a word, its tone, more."""
 
     title: str
     texts: tuple[tuple[str, Cut], ...]
     calls: tuple[CallView, ...]
     more_calls: int = 0
     is_marked: bool = False
+    marks: tuple[tuple[str, str, Cut], ...] = ()
 
     @property
     def size(self) -> int:
         """Characters of its texts."""
         found = sum(text.size for _, text in self.texts)
+        found += sum(text.size for _, _, text in self.marks)
         for call in self.calls:
             found += call.arguments.size + (0 if call.result is None else call.result.size)
         return found

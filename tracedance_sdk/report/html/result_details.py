@@ -22,6 +22,7 @@ from tracedance_sdk.report.html.related import RelatedViews
 from tracedance_sdk.report.html.result_source import ResultSource
 from tracedance_sdk.report.html.texts import short
 from tracedance_sdk.report.html.turns import source_view, turn_view, window
+from tracedance_sdk.report.turn_marks import turn_marks
 from tracedance_sdk.trace import Json, Turn
 
 
@@ -77,7 +78,7 @@ def _reply(reply: Json, bounds: PageBounds) -> tuple[TurnView | None, str]:
         turn = Turn.model_validate(reply)
     except ValidationError:
         return None, f"The reply is no turn: {short(reply, 600)}"
-    if not turn.content and not turn.calls:
+    if not turn.content and not turn.calls and not any(turn_marks(turn)):
         return None, "The reply is empty."
     note = "Its calls were asked for, not carried out." if turn.calls else ""
     return turn_view(turn, bounds)._replace(title="reply"), note

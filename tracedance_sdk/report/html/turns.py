@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tracedance_sdk.report.html.page import CallView, PageBounds, TurnView, Window
 from tracedance_sdk.report.html.texts import cut, cut_json, name_text
+from tracedance_sdk.report.turn_marks import turn_marks
 from tracedance_sdk.trace import UNKNOWN, Call, Media, Reasoning, Result, Text, Trace, Turn
 
 
@@ -90,6 +91,7 @@ def turn_view(turn: Turn, bounds: PageBounds, *, marks: Sequence[EvidenceMark] =
         tuple(_call(call, bounds, quotes, own) for call in calls),
         len(turn.calls) - len(calls),
         any(mark.call is None and not mark.quote for mark in own),
+        tuple((m.word, m.tone, cut(m.meaning, bounds.characters)) for m in turn_marks(turn)),
     )
 
 
@@ -112,6 +114,8 @@ def _call(
     if call.result is None:
         return CallView(name, arguments, is_marked=pointed)
     result = cut(_result_text(call.result), bounds.characters, quotes=wanted)
+    if call.result.interrupted:
+        return CallView(name, arguments, result, "interrupted", "open", pointed)
     if call.result.ok is False:
         return CallView(name, arguments, result, "failed", "bad", pointed)
     return CallView(name, arguments, result, is_marked=pointed)
