@@ -28,7 +28,7 @@ KINDS: Final[dict[str, str]] = {
     "result_recovered": "a result taken from the next model call instead of from the tool",
     "result_truncated": "a result cut at the source",
     "result_interrupted": "a call that never came to its end",
-    "value_masked": "a call, a turn's words or a state with a secret masked",
+    "value_masked": "a value with a secret masked",
     "value_elsewhere": "a value kept outside the trace and not at hand",
     "arguments_unparsable": "arguments that are not JSON",
     "arguments_unknown": "a call whose arguments were not recorded",
