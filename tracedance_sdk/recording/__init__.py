@@ -15,12 +15,14 @@ if TYPE_CHECKING:
         AnswerSource,
         AskedCall,
         GivenAnswer,
+        InUse,
         LetRun,
         answers_from,
         asked_of,
         in_use,
         tool_let_run,
         unasked,
+        unknown_refused,
     )
     from tracedance_sdk.recording.by_hand import HandCall
     from tracedance_sdk.recording.closing import CloseSummary
@@ -52,6 +54,7 @@ __all__ = [
     "Environment",
     "GivenAnswer",
     "HandCall",
+    "InUse",
     "LetRun",
     "Pseudonymiser",
     "Redactor",
@@ -75,6 +78,7 @@ __all__ = [
     "tool",
     "tool_let_run",
     "unasked",
+    "unknown_refused",
 ]
 
 __getattr__, __dir__ = lazy_face(
@@ -85,12 +89,14 @@ __getattr__, __dir__ = lazy_face(
             "AnswerSource",
             "AskedCall",
             "GivenAnswer",
+            "InUse",
             "LetRun",
             "answers_from",
             "asked_of",
             "in_use",
             "tool_let_run",
             "unasked",
+            "unknown_refused",
         ),
         "by_hand": ("HandCall",),
         "closing": ("CloseSummary",),

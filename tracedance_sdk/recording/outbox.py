@@ -6,6 +6,7 @@ bounds its memory by size, nor ends a flush in time.
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -101,7 +102,8 @@ class Outbox:
                 self._thread = threading.Thread(
                     target=self._work, name="tracedance-export", daemon=True
                 )
-                self._thread.start()
+                # It is nobody's, whoever was the first to need it.
+                contextvars.Context().run(self._thread.start)
 
     def put(self, record: SpanRecord, tally: Tally) -> None:
         """Queue a span, or count it as dropped when there is no room for it."""

@@ -77,7 +77,8 @@ class Lane:
 
     def _open_home(self) -> _Home:
         if self._home is None:
-            self._home = _Home(self._name)
+            # It is nobody's, whoever was the first to need it.
+            self._home = contextvars.Context().run(_Home, self._name)
         return self._home
 
     async def _stays(self, home: _Home, ask: _Ask, answer: asyncio.Future[Outcome]) -> bool:
@@ -130,6 +131,7 @@ class _Home:
             try:
                 outcome = await work()
             finally:
+                ask.task = None
                 with contextlib.suppress(Exception):  # nobody waits for it any more
                     ask.answer.set_result(outcome)
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.errors import AgentFailed, AgentUnreachable, UnrecordedCall
-from tracedance_sdk.recording import AskedCall, GivenAnswer, asked_of, in_use, unasked
+from tracedance_sdk.recording import AskedCall, GivenAnswer, unasked
 from tracedance_sdk.replay.answers import Answer, AnswerSession, Ladder, Stamp
 from tracedance_sdk.replay.people import Customer
 from tracedance_sdk.replay.rebuilt_test import RebuiltTest
@@ -106,6 +106,7 @@ async def run_test(
     *,
     limits: RunLimits | None = None,
     trial: int = 0,
+    own_calls: OwnCalls | None = None,
 ) -> ReplayedRun:
     """Run a test once.
 
@@ -118,6 +119,8 @@ async def run_test(
         ladder: Where answers come from.
         limits: How far the run may go.
         trial: Which repetition, from 0.
+        own_calls: Answers what the agent calls itself, in what it started when it was made too;
+            entered. None stands for another one.
 
     Raises:
         AgentUnreachable: The agent could not be asked, which says nothing of it.
@@ -125,20 +128,27 @@ async def run_test(
     """
     ended: Ended
     problem: str | None = None
+    if own_calls is None:
+        with OwnCalls() as own:
+            return await run_test(
+                test, agent, customer, ladder, limits=limits, trial=trial, own_calls=own
+            )
     run = _Run(_Cast(test, agent, customer), ladder.begin(), limits or RunLimits(), trial)
     try:
         with unasked():
             async with limited(run.limits.timeout_s) as clock:
-                own_calls = OwnCalls(partial(run.own_call, clock), run.give_up)
-                with in_use(own_calls):
-                    await run.go(clock, own_calls)
+                own_calls.begin(partial(run.own_call, clock), run.give_up)
+                await run.go(clock, own_calls)
         raise AssertionError("a run goes on until it is over")
     except _Over as over:
         ended, problem = over.ended, over.problem
     except TimeoutError:
         ended, problem = "timeout", f"not over after {run.limits.timeout_s:g} s"
     finally:
-        await _closed(agent, run.limits)
+        own_calls.end()
+        run.note_own_calls()
+        with own_calls.asked():
+            await _closed(agent, run.limits)
     return ReplayedRun(test, trial, run.trace(ended, problem), tuple(run.answered), ended, problem)
 
 
@@ -217,7 +227,7 @@ class _Run:
         except AgentFailed as error:
             raise _Over("agent_error", str(error)) from error
         finally:
-            self._note_own_calls()
+            self.note_own_calls()
         try:
             return turn_of_reply(reply, len(self._turns))
         except AgentFailed as error:
@@ -226,7 +236,7 @@ class _Run:
     async def _reply_or_over(self, request: Request, own_calls: OwnCalls) -> Json:
         """Return the agent's reply, whose tools ask this run; leave it behind when that is over."""
         own_calls.begin_reply()
-        with asked_of(own_calls):
+        with own_calls.asked():
             reply = asyncio.ensure_future(self._reply(request))
         try:
             await asyncio.wait((reply, self._over), return_when=asyncio.FIRST_COMPLETED)
@@ -235,7 +245,7 @@ class _Run:
             return await reply
         finally:
             if not reply.done():
-                own_calls.is_left_behind = True
+                own_calls.end()
                 reply.cancel()
 
     async def own_call(self, clock: Clock, asked: AskedCall) -> GivenAnswer:
@@ -260,8 +270,8 @@ class _Run:
         if not self._over.done():
             self._over.set_result(why)
 
-    def _note_own_calls(self) -> None:
-        """Put what the agent called itself before its reply, each call in a turn of its own."""
+    def note_own_calls(self) -> None:
+        """Put what the agent called itself, each call in a turn of its own, before its reply."""
         for call in self._own:
             turn = Turn(index=len(self._turns), role="assistant", origin="agent", calls=(call,))
             self._turns.append(turn)

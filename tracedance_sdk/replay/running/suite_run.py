@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import (
     AsyncGenerator,
@@ -18,7 +19,7 @@ from typing import Any, Final, NamedTuple
 from tracedance_sdk.errors import AgentNotStarted, AgentUnreachable, CustomerFailed, InvalidOption
 from tracedance_sdk.grading import ResultRow, Subject, Verdict
 from tracedance_sdk.llm import Asker
-from tracedance_sdk.recording import unasked
+from tracedance_sdk.recording import unasked, unknown_refused
 from tracedance_sdk.replay.answers import CandidateOrder, Ladder, PureTool, Simulator
 from tracedance_sdk.replay.people import Customer
 from tracedance_sdk.replay.rebuilding import Suite, faults_of
@@ -35,6 +36,7 @@ from tracedance_sdk.replay.running.asking import AgentUnderTest
 from tracedance_sdk.replay.running.clock import limited
 from tracedance_sdk.replay.running.limits import RunLimits
 from tracedance_sdk.replay.running.one_run import ReplayedRun, run_test
+from tracedance_sdk.replay.running.own_calls import OwnCalls
 from tracedance_sdk.replay.running.verdicts import Doubt, JudgedRun, RunGrader, judged
 
 RETRIES: Final = 2
@@ -130,6 +132,8 @@ async def run_suite(
         _ladder(suite, test, players, how)
     jobs = _Jobs((test, trial) for test in suite.tests for trial in range(how.trials))
     waiting: set[asyncio.Task[JudgedRun | NotRun | _Unstarted]] = set()
+    refused = contextlib.ExitStack()
+    refused.enter_context(unknown_refused())
     try:
         while True:
             while len(waiting) < how.concurrency and (job := jobs.next()) is not None:
@@ -145,6 +149,7 @@ async def run_suite(
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
+        refused.close()
 
 
 class _Unstarted(NamedTuple):
@@ -266,15 +271,30 @@ async def _played(
     suite: Suite, players: Players, how: SuiteSettings, test: RebuiltTest, trial: int
 ) -> ReplayedRun:
     """Bring everybody together and run a test once."""
+    with OwnCalls() as own_calls:
+        return await _played_by(suite, players, how, test, trial, own_calls=own_calls)
+
+
+async def _played_by(
+    suite: Suite,
+    players: Players,
+    how: SuiteSettings,
+    test: RebuiltTest,
+    trial: int,
+    *,
+    own_calls: OwnCalls,
+) -> ReplayedRun:
     limit_s = how.limits.helper_timeout_s
     try:
         async with limited(limit_s):
-            agent = await call_apart(players.agent, lane=AGENTS)
+            with own_calls.asked():
+                agent = await call_apart(players.agent, lane=AGENTS)
     except (ForeignFailure, TimeoutError) as error:
         raise AgentUnreachable(f"the agent cannot be made: {_why(error, limit_s)}") from error
     try:
         async with limited(limit_s):
-            customer = await call_apart(players.customer, test.customer, lane=CUSTOMERS)
+            with unasked():
+                customer = await call_apart(players.customer, test.customer, lane=CUSTOMERS)
     except (ForeignFailure, TimeoutError) as error:
         raise CustomerFailed(f"the customer cannot be made: {_why(error, limit_s)}") from error
     return await run_test(
@@ -284,6 +304,7 @@ async def _played(
         _ladder(suite, test, players, how),
         limits=how.limits,
         trial=trial,
+        own_calls=own_calls,
     )
 
 
