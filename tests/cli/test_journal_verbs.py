@@ -147,6 +147,56 @@ def test_the_json_of_verify_names_format_breaks_and_tails(
     ]
 
 
+def test_several_journals_are_verified_one_by_one(head: str, tracedance: Tracedance) -> None:
+    shutil.copytree("runs", "edited")
+    edited = Path("edited") / only_file().name
+    edited.write_bytes(edited.read_bytes().replace(b"Kim", b"Tim"))
+    assert tracedance("verify", "runs", only_file()).code == 0
+    ran = tracedance("verify", "runs", "absent", "edited", "runs")
+    assert (ran.code, tidy(ran.out)) == (
+        1,
+        snapshot("""\
+runs
+intact
+1 file, 6 records, 0 blobs; SHA-256 without a key
+head   HEAD
+
+edited
+BROKEN edited: its hash is another @ edited/FILE.jsonl:5
+1 file, 3 records, 0 blobs; SHA-256 without a key
+head   HEAD
+"""),
+    )
+    assert ran.err == (
+        "tracedance: the journal 'absent' cannot be read: No such file or directory\n"
+    )
+    assert tracedance("verify", "runs", "absent").code == 2
+    assert tracedance("verify", "absent", "missing").code == 2
+
+
+def test_the_json_of_several_journals_is_one_document_of_the_same_shape(
+    head: str, tracedance: Tracedance
+) -> None:
+    shutil.copytree("runs", "again")
+    one = json.loads(tracedance("verify", "runs", "--json").out)
+    ran = tracedance("verify", "runs", "again", "absent", "--json")
+    both = json.loads(ran.out)
+    assert ran.code == 2
+    assert both.keys() == one.keys()
+    assert (one["path"], one["paths"], one["ok"], one["problems"]) == ("runs", ["runs"], True, [])
+    assert (both["path"], both["paths"], both["ok"]) == (None, ["runs", "again", "absent"], False)
+    assert (both["files"], both["records"], both["heads"]) == (2, 12, one["heads"] * 2)
+    assert [problem.partition(" cannot")[0] for problem in both["problems"]] == [
+        "the journal 'absent'"
+    ]
+
+
+def test_a_head_is_expected_in_one_journal(head: str, tracedance: Tracedance) -> None:
+    ran = tracedance("verify", "runs", "runs/", "--expect", head)
+    assert (ran.code, ran.out) == (2, "")
+    assert "is a HEAD of one journal, and 2 paths are given" in ran.err
+
+
 def test_a_key_is_needed_must_match_and_may_lie_in_a_file(
     head: str, tracedance: Tracedance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
