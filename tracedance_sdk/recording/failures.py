@@ -13,7 +13,7 @@ _WORDS: Final = {
     "KeyboardInterrupt": "interrupted from the keyboard",
     "GeneratorExit": "closed before it was exhausted",
     "SystemExit": "the program was told to exit",
-    "TimeoutError": "timed out",
+    "TimeoutError": "timed out without a message",
 }
 """By the name of the class, so that none of their modules has to be loaded."""
 
@@ -43,11 +43,17 @@ def describe(error: BaseException, faults: Counter[str]) -> Failure:
     module = kind.__module__
     name = kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
     if not message or not message.strip() or _SENTINEL.fullmatch(message):
-        message = _wordless(error)
+        message = words_for(error)
     return Failure(name, message, not isinstance(error, Exception))
 
 
-def _wordless(error: BaseException) -> str:
+def words_for(error: BaseException) -> str:
+    """Return what stands for the words of an exception that has none.
+
+    Example:
+        >>> words_for(ValueError())
+        'ValueError without a message'
+    """
     for kind in type(error).__mro__:
         if kind.__name__ in _WORDS:
             return _WORDS[kind.__name__]
