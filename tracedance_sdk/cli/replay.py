@@ -105,7 +105,7 @@ _WRONG_USE: Final = 2
 @click.option(
     "--allow",
     multiple=True,
-    type=click.Choice(("simulated", "failed", "stale")),
+    type=click.Choice(("simulated", "failed", "stale", "outside")),
     help="Let a verdict rest on these all the same.",
 )
 @click.option(

@@ -159,6 +159,7 @@ class KeptRuns:
             "rest_on": {
                 "made_up": _n_tests(found, "simulated"),
                 "missing": _n_tests(found, "failed"),
+                "outside": _n_tests(found, "outside"),
             },
             "exclusions": dict(excluded),
             **({"broken": self._broken} if self._broken else {}),

@@ -129,6 +129,10 @@ def _print_rest(manifest: dict[str, Any], console: ReportConsole) -> None:
         console.say(
             f"of these, {kinds['made_up']:,} on made-up ones, {kinds['missing']:,} on missing ones"
         )
+    if kinds["outside"]:
+        console.say(
+            f"in {count(kinds['outside'], 'test')} the code of tools ran outside the replay"
+        )
 
 
 def _severity(item: JudgedRun | NotRun) -> int:

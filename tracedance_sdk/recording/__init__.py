@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.recording.recorder import TraceRecorder
     from tracedance_sdk.recording.redaction import Redactor, SecretRedactor
     from tracedance_sdk.recording.replayed_errors import ReplayedError
+    from tracedance_sdk.recording.seen_work import SeenWork
     from tracedance_sdk.recording.span_collector import CollectorSummary, SpanCollector
     from tracedance_sdk.recording.state import state_source
     from tracedance_sdk.recording.tools import declared_effect, tool
@@ -60,6 +61,7 @@ __all__ = [
     "Redactor",
     "ReplayedError",
     "SecretRedactor",
+    "SeenWork",
     "SpanCollector",
     "TraceRecorder",
     "agent",
@@ -110,6 +112,7 @@ __getattr__, __dir__ = lazy_face(
         "recorder": ("TraceRecorder",),
         "redaction": ("Redactor", "SecretRedactor"),
         "replayed_errors": ("ReplayedError",),
+        "seen_work": ("SeenWork",),
         "span_collector": ("CollectorSummary", "SpanCollector"),
         "state": ("state_source",),
         "tools": ("declared_effect", "tool"),

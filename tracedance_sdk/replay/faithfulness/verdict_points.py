@@ -16,6 +16,7 @@ from tracedance_sdk.replay.faithfulness.points import (
 from tracedance_sdk.replay.faithfulness.rates import Rate, rate_of
 from tracedance_sdk.replay.faithfulness.regrading import Regraded
 from tracedance_sdk.replay.faithfulness.replayed import ReplayedTest, decided, repeated
+from tracedance_sdk.replay.running import DOUBTS
 from tracedance_sdk.statistics import (
     Difference,
     Estimate,
@@ -98,7 +99,7 @@ def doubtful_point(
         return found(3, told, holds=True, figures={"n": 0})
     n_counting = sum(item.counts for item in doubtful)
     by_doubt = {}
-    for doubt in ("simulated", "failed", "stale"):
+    for doubt in DOUBTS:
         of = _matches([item for item in doubtful if doubt in item.doubts], limits)
         if of is not None:
             by_doubt[doubt] = of.as_json

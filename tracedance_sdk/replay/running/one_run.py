@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from tracedance_sdk.errors import AgentFailed, AgentUnreachable, UnrecordedCall
-from tracedance_sdk.recording import AskedCall, GivenAnswer, unasked
+from tracedance_sdk.recording import AskedCall, GivenAnswer, SeenWork, unasked
 from tracedance_sdk.replay.answers import Answer, AnswerSession, Ladder, Stamp
 from tracedance_sdk.replay.people import Customer
 from tracedance_sdk.replay.rebuilt_test import RebuiltTest
@@ -27,6 +27,7 @@ from tracedance_sdk.replay.running.customers_word import customers_word
 from tracedance_sdk.replay.running.limits import PROPER_ENDS, Ended, Repetition, RunLimits
 from tracedance_sdk.replay.running.messages import told, turn_of_reply
 from tracedance_sdk.replay.running.own_calls import OwnCalls
+from tracedance_sdk.replay.running.seen_turns import NUMBER, Reply, calls_outside, in_full
 from tracedance_sdk.trace import (
     Agent,
     Call,
@@ -54,9 +55,11 @@ class ReplayedRun(NamedTuple):
         test: The test.
         trial: Which repetition, from 0.
         trace: Of the run; each call holds under ``answer`` where its answer came from.
-        answers: In the order of the calls.
+        answers: In the order of the calls that have one.
         ended: How the run ended.
         problem: What failed, in one line; None where nothing did.
+        outside: Tools, each once, that the agent's models asked for and that somebody else than
+            this run answered: their code really ran.
     """
 
     test: RebuiltTest
@@ -65,11 +68,17 @@ class ReplayedRun(NamedTuple):
     answers: tuple[Answer, ...]
     ended: Ended
     problem: str | None = None
+    outside: tuple[str, ...] = ()
 
     @property
     def stamps(self) -> Counter[Stamp]:
         """How many answers came from where."""
         return Counter(answer.stamp for answer in self.answers)
+
+    @property
+    def answered_calls(self) -> tuple[Call, ...]:
+        """The calls of the trace that have an answer, as many as there are answers."""
+        return tuple(call for call in self.trace.calls if "answer" in (call.model_extra or {}))
 
     @property
     def n_stale(self) -> int:
@@ -149,7 +158,8 @@ async def run_test(
         run.note_own_calls()
         with own_calls.asked():
             await _closed(agent, run.limits)
-    return ReplayedRun(test, trial, run.trace(ended, problem), tuple(run.answered), ended, problem)
+    trace, answers = run.told(ended, problem)
+    return ReplayedRun(test, trial, trace, answers, ended, problem, run.outside())
 
 
 async def _closed(agent: AgentUnderTest, limits: RunLimits) -> None:
@@ -188,6 +198,7 @@ class _Run:
         self._n_agent_turns = 0
         self._repetition = Repetition()
         self._own: list[Call] = []
+        self._replies: list[Reply] = []
         self._over: asyncio.Future[_Over | AgentUnreachable] = (
             asyncio.get_running_loop().create_future()
         )
@@ -220,18 +231,23 @@ class _Run:
         if self._n_agent_turns >= self.limits.max_turns:
             raise _Over("max_turns")
         self._n_agent_turns += 1
+        start, seen = len(self._turns), SeenWork()
         try:
             messages, tools = told(self._turns, self._tools)
             request = Request(messages, tools, self._test.id, self._trial)
-            reply = await self._reply_or_over(request, own_calls)
+            with seen:
+                reply = await self._reply_or_over(request, own_calls)
         except AgentFailed as error:
             raise _Over("agent_error", str(error)) from error
         finally:
             self.note_own_calls()
+            self._replies.append(Reply(start, len(self._turns) - start, seen))
         try:
-            return turn_of_reply(reply, len(self._turns))
+            turn = turn_of_reply(reply, len(self._turns))
         except AgentFailed as error:
             raise _Over("agent_error", str(error)) from error
+        self._replies[-1] = self._replies[-1]._replace(turn=turn)
+        return turn
 
     async def _reply_or_over(self, request: Request, own_calls: OwnCalls) -> Json:
         """Return the agent's reply, whose tools ask this run; leave it behind when that is over."""
@@ -258,7 +274,8 @@ class _Run:
             self._end(over)
             raise UnrecordedCall(f"the run is over {over.problem}", writes=True) from over
         answer = self.answered[-1]
-        return GivenAnswer(answer.result, answer_as_json(answer))
+        note = answer_as_json(answer) | {NUMBER: len(self.answered) - 1}
+        return GivenAnswer(answer.result, note)
 
     def give_up(self) -> None:
         """Let the run be made again: the agent was asked again when it had made calls."""
@@ -341,8 +358,21 @@ class _Run:
         index = len(self._turns)
         self._turns.append(Turn(index=index, role="user", origin="human", content=content))
 
-    def trace(self, ended: Ended, problem: str | None) -> Trace:
-        """Return the run so far as a trace."""
+    def outside(self) -> tuple[str, ...]:
+        """Return the tools whose calls nobody here answered."""
+        found = (name for reply in self._replies for name in calls_outside(reply, self._turns))
+        return tuple(dict.fromkeys(found))
+
+    def told(self, ended: Ended, problem: str | None) -> tuple[Trace, tuple[Answer, ...]]:
+        """Return the run as a trace, and its answers in the order of the trace's calls."""
+        turns, order = in_full(self._turns, self._replies)
+        prompts = (trace.system_prompt for reply in self._replies for trace in reply.seen.traces)
+        trace = self._trace(turns, next(filter(None, prompts), None), ended, problem)
+        return trace, tuple(self.answered[number] for number in order)
+
+    def _trace(
+        self, turns: Sequence[Turn], prompt: str | None, ended: Ended, problem: str | None
+    ) -> Trace:
         error = None if problem is None else ErrorInfo(type=ended, message=problem)
         source = self._test.source
         return assess(
@@ -351,8 +381,9 @@ class _Run:
                 group=source.group,
                 task_id=source.task_id,
                 agent=Agent(name=self._agent.name),
+                system_prompt=prompt,
                 tools=tuple(self._tools),
-                turns=tuple(self._turns),
+                turns=tuple(turns),
                 outcome=Outcome(ended=ended in PROPER_ENDS, error=error),
                 source=Source(collector=COLLECTOR, native_id=f"{self._test.id}/{self._trial}"),
                 metadata={

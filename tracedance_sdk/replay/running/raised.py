@@ -7,15 +7,11 @@ import traceback
 from pathlib import Path
 from typing import Final
 
-import tracedance_sdk
-
 _MOST_FOLDED: Final = 100
-_FOLDERS: Final = tuple(
-    str(Path(path).resolve())
-    for path in (
-        *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
-        *tracedance_sdk.__path__,
-    )
+_PATHS: Final = sysconfig.get_paths()
+_FOLDERS: Final = (
+    *(Path(_PATHS[name]).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+    Path(__file__).resolve().parents[2],
 )
 """Where code lives that is nobody's own."""
 

@@ -328,6 +328,7 @@ def rows_of_runs(found: Sequence[JudgedRun | NotRun]) -> Iterator[ResultRow]:
 
     Beside the usual fields a row has ``answers`` (how many came from where), ``stale``, ``masked``
     (answers that tell less than the tool did), ``rests_on`` (what it rests on that is no evidence),
+    ``outside`` (tools whose code ran outside the replay),
     ``fidelity``, ``ended`` and ``production`` (the recorded verdict). Where the nearest recordings
     were asked for, ``missed`` holds each call that no recording answered, with those that are most
     like it and the arguments that differ.
@@ -356,6 +357,7 @@ def _row(item: JudgedRun) -> ResultRow:
         "stale": run.n_stale,
         "masked": run.n_masked,
         "rests_on": list(item.doubts),
+        "outside": list(run.outside) or None,
         "fidelity": round(run.fidelity, 4),
         "ended": run.ended,
         "production": run.test.source.verdict,
@@ -392,7 +394,7 @@ def missed_calls(run: ReplayedRun) -> list[dict[str, Any]]:
             "miss": answer.miss,
             "nearest": [near._asdict() for near in answer.nearest],
         }
-        for call, answer in zip(run.trace.calls, run.answers, strict=False)
+        for call, answer in zip(run.answered_calls, run.answers, strict=False)
         if answer.nearest
     ]
 

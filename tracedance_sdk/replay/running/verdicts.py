@@ -26,12 +26,13 @@ from tracedance_sdk.replay.running.limits import ENDS, PROPER_ENDS, RunLimits
 from tracedance_sdk.replay.running.one_run import ReplayedRun
 from tracedance_sdk.trace import Json, Trace
 
-Doubt = Literal["simulated", "failed", "stale"]
+Doubt = Literal["simulated", "failed", "stale", "outside"]
 
 DOUBTS: Final[dict[Doubt, str]] = {
     "simulated": "an answer was made up",
     "failed": "a call had no answer",
     "stale": "an answer was recorded in another state of its records",
+    "outside": "the code of a tool ran outside the replay",
 }
 """What a verdict may rest on that is no evidence."""
 
@@ -171,7 +172,17 @@ def doubts_of(run: ReplayedRun) -> tuple[Doubt, ...]:
         found.append("failed")
     if run.n_stale:
         found.append("stale")
+    if run.outside:
+        found.append("outside")
     return tuple(found)
+
+
+def _told_doubt(doubt: Doubt, run: ReplayedRun) -> str:
+    if doubt != "outside":
+        return DOUBTS[doubt]
+    names = ", ".join(one_line(name) for name in run.outside)
+    them = "it" if len(run.outside) == 1 else "them"
+    return f"the code of {names} ran outside the replay: put @td.tool on {them}"
 
 
 async def judged(
@@ -204,7 +215,9 @@ async def judged(
     verdict, reason = finding.verdict, finding.reason
     if barred:
         verdict = Verdict.INCONCLUSIVE
-        reason = _with_graders("; ".join(DOUBTS[doubt] for doubt in barred), run, grader, finding)
+        reason = _with_graders(
+            "; ".join(_told_doubt(doubt, run) for doubt in barred), run, grader, finding
+        )
     elif run.fidelity < min_fidelity:
         verdict = Verdict.INCONCLUSIVE
         told = f"{run.fidelity:.0%} of the answers are evidence, less than {min_fidelity:.0%}"
