@@ -34,7 +34,7 @@ class ModelRequest(NamedTuple):
         model: As it was asked for.
         settings: Sampling settings by the provider's names.
         follows: Id of the reply that the conversation goes on from, when `messages` do not repeat
-            what came before.
+            what came before; ``before`` when that is all that came before.
     """
 
     messages: Sequence[Message]

@@ -17,6 +17,7 @@ _PLAIN: Final = {
     names.REQUESTED_BY: "requested_by",
     names.ENCLOSING_CALL_ID: "parent_call_id",
     names.DURATION_MS: "duration_ms",
+    names.MADE_HERE: "made_here",
 }
 
 

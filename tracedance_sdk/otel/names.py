@@ -86,6 +86,7 @@ RESULT_INTERRUPTED: Final = "tracedance.result.interrupted"
 RESULT_TRUNCATED: Final = "tracedance.result.truncated"
 ERROR_MESSAGE: Final = "tracedance.error.message"
 DURATION_MS: Final = "tracedance.duration_ms"
+MADE_HERE: Final = "tracedance.call.made_here"
 TIMES_UNKNOWN: Final = "tracedance.call.times_unknown"
 DROPPED: Final = "tracedance.attributes.dropped"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 import orjson
 
 from tracedance_sdk.journal import INTERNAL, Attributes, EventRecord, SpanRecord
-from tracedance_sdk.otel import CALL_START, PATCH, call_attributes, result_attributes
+from tracedance_sdk.otel import CALL_START, MADE_HERE, PATCH, call_attributes, result_attributes
 from tracedance_sdk.recording.failures import Failure, describe
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.identifiers import new_span_id
@@ -268,6 +268,8 @@ def start_call(
         requested_by=by,
         parent_call_id=scope.call_id,
     )
+    if place.turn in run.ledger.copies and by == "agent" and not as_requested:
+        attributes[MADE_HERE] = True
     return form(scope, name, attributes, call_id=place.call_id, turn=place.turn)
 
 

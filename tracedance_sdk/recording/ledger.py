@@ -35,9 +35,14 @@ class Place(NamedTuple):
 
 
 class Ledger:
-    """The order of a run. Safe to use from several threads, and from signal handlers."""
+    """The order of a run. Safe to use from several threads, and from signal handlers.
+
+    Attributes:
+        copies: Turns with requests of which a model was only shown: it made them in another run.
+    """
 
     def __init__(self) -> None:
+        self.copies: set[int] = set()
         self._lock = threading.RLock()
         self._numbers = count()
         self._turns = 0
@@ -52,13 +57,14 @@ class Ledger:
         """Become usable in a forked process, whatever the lock was doing in its parent."""
         self._lock = threading.RLock()
 
-    def add_turn(self, role: Role, requests: Sequence[Request]) -> int:
+    def add_turn(self, role: Role, requests: Sequence[Request], *, is_copied: bool = False) -> int:
         """Return the index of a new turn, which ends the one before it.
 
         Args:
             role: The agent's calls belong to an assistant turn until the next turn; a simulated
                 user's to a user turn.
             requests: What the turn asks for, in the model's order.
+            is_copied: A model was shown the turn, and did not make it in this run.
         """
         with self._lock:
             self._leave_behind()
@@ -68,10 +74,15 @@ class Ledger:
             self._of_user = index if role == "user" else None
             self._requests = requests
             self._bound = set()
+            if is_copied and requests:
+                self.copies.add(index)
             return index
 
     def place(self, name: str, call_id: str | None, key: Callable[[], str]) -> Place:
         """Return the place of an agent's call that starts now.
+
+        It answers the request with its id; else one with its key, in the open turn or an earlier
+        one, since several loops may be at work; else the first one of its name in the open turn.
 
         Args:
             name: The tool.
@@ -85,22 +96,22 @@ class Ledger:
                 before = self._asked_before(lambda request: request.id == call_id)
                 if before is not None:
                     return Place(number, *before, "id")
+            found: tuple[int, BoundBy] | None = None
             if turn is not None and len(self._bound) < len(self._requests):
                 position = self._position(call_id)
                 if position is not None and call_id is not None:
                     self._bound.add(position)
                     return Place(number, turn, call_id, "id")
                 found = bind(self._requests, self._bound, call_id=call_id, name=name, key=key())
-                if found is not None:
-                    position, bound_by = found
-                    self._bound.add(position)
-                    asked = self._requests[position].id
-                    return Place(number, turn, asked or call_id or new_call_id(), bound_by)
-            if call_id is None and self._earlier and not self._requests:
+            if call_id is None and self._earlier and (found is None or found[1] == "order"):
                 wanted = key()
                 before = self._asked_before(lambda request: request.key == wanted)
                 if before is not None:
                     return Place(number, *before, "key")
+            if found is not None and turn is not None:
+                self._bound.add(found[0])
+                asked = self._requests[found[0]].id
+                return Place(number, turn, asked or call_id or new_call_id(), found[1])
             if turn is None:
                 turn = self._open_synthetic()
             return Place(number, turn, call_id or new_call_id(), "synthetic")

@@ -60,7 +60,8 @@ class TurnLog:
         if facts.get("started_at") is None:
             facts["started_at"] = datetime.now(UTC)
         turn = settled_turn(self._run, role, content, calls, facts)
-        turn.document["index"] = self._run.ledger.add_turn(role, turn.requests)
+        is_copied = "copied_context" in turn.document
+        turn.document["index"] = self._run.ledger.add_turn(role, turn.requests, is_copied=is_copied)
         GUARD.attempt("turn", self._run.faults, self._write, turn)
         if self.told is not None:
             self.told(turn.told)

@@ -165,6 +165,11 @@ class Call(Record):
         """Whether the call is known to have failed."""
         return self.result is not None and self.result.ok is False
 
+    @property
+    def made_here(self) -> bool:
+        """Whether it was made in this run, although a turn of an earlier one asked for it."""
+        return (self.__pydantic_extra__ or {}).get("made_here") is True
+
 
 class Usage(Record):
     """Tokens and cost of one model turn; None where not reported.
@@ -220,6 +225,21 @@ class Turn(Record):
     def text(self) -> str:
         """The turn's text parts joined by newlines; reasoning and media left out."""
         return "\n".join(part.text for part in self.content if isinstance(part, Text))
+
+    @property
+    def actions(self) -> tuple[Call, ...]:
+        """The agent's own calls that were made in this run, in order.
+
+        Not a simulated user's, not those inside a call, and not those of a turn that was copied
+        from an earlier run, unless this run made them.
+        """
+        calls: tuple[Call, ...] = self.__dict__["calls"]
+        if not calls:
+            return ()
+        if self.__pydantic_extra__ and self.copied_context:
+            calls = tuple([call for call in calls if call.made_here])
+        # Records are plain objects: their dicts are read faster than their attributes.
+        return tuple([call for call in calls if call.__dict__["requested_by"] == "agent"])
 
     @property
     def error(self) -> ErrorInfo | None:
@@ -395,8 +415,11 @@ class Trace(Record):
 
     @property
     def actions(self) -> tuple[Call, ...]:
-        """The agent's own calls in order: not a simulated user's, not those inside a call."""
-        return tuple([call for call in self.calls if call.__dict__["requested_by"] == "agent"])
+        """The agent's own calls in order, those of every turn; see `Turn.actions`."""
+        found: list[Call] = []
+        for turn in self.turns:
+            found += turn.actions
+        return tuple(found)
 
     def places(self) -> Iterator[tuple[str, Call]]:
         """Yield ``("turns[i].calls[j]", call)`` for every call, in order."""

@@ -34,6 +34,10 @@ _MOST_WAITING: Final = 1000
 """Calls whose arguments are remembered until somebody tells their result."""
 
 
+_ALL_BEFORE: Final = "before"
+"""What a request follows that repeats nothing, and has no reply to name."""
+
+
 class Shown(NamedTuple):
     """What a model was shown, of what its run has told.
 
@@ -60,6 +64,8 @@ class Talk:
         self._lock = threading.RLock()
         self._is_telling = False
         self._told = 0
+        # None where the last reply has no id that is known.
+        self._last_reply: str | None = ""
         self._described: tuple[str | None, Sequence[Mapping[str, Any]]] = None, ()
         self._requests: dict[str, tuple[str, Json]] = {}
         # Whoever called a sub-agent wrote all that it is asked before it says something.
@@ -83,7 +89,12 @@ class Talk:
                 self._wants_task = False  # It was handed a conversation, not a task.
             for message in new:
                 self._tell(message)
-            return Shown(self._heard.is_whole, self._told)
+            follows_others = self._last_reply is not None and request.follows not in (
+                None,
+                _ALL_BEFORE,
+                self._last_reply,
+            )
+            return Shown(self._heard.is_whole and not follows_others, self._told)
 
     def _describe(self, request: ModelRequest) -> None:
         """Put on record what the request tells of its agent, unless the last one told the same."""
@@ -103,6 +114,8 @@ class Talk:
         with self._lock:
             self._wants_task = self._wants_task and not message.pieces
             self._heard.remember(message)
+            if "error" not in facts:
+                self._last_reply = facts.get("response_id")
             if not shown.continues or shown.told != self._told:
                 # Other turns came in between, or what it was shown is not the turns before.
                 facts = {**facts, "context_rewritten": True}
