@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from tracedance_sdk.grading.grades import Evidence, shown
 from tracedance_sdk.grading.matching import reported
 from tracedance_sdk.grading.state_history import StateHistory
 from tracedance_sdk.trace import UNKNOWN, Call, Json, Trace, Turn, call_key, is_masked, is_opaque
+
+_OTHERS: Final = {"tool": "inside another call", "user": "by the user"}
 
 
 class RunView:
@@ -20,14 +22,20 @@ class RunView:
 
     Attributes:
         actions: The agent's own calls, in order.
-        done: Every call but those of a simulated user, in order.
+        done: Every call that was made in this run but those of a simulated user, in order.
     """
 
     def __init__(self, trace: Trace, *, initial_state: Json = UNKNOWN) -> None:
         self.trace = trace
         self.calls = trace.calls
-        self.actions = tuple(call for call in self.calls if call.requested_by == "agent")
-        self.done = tuple(call for call in self.calls if call.requested_by != "user")
+        self.actions = trace.actions
+        self.done = tuple(
+            call
+            for turn in trace.turns
+            for call in turn.calls
+            if call.requested_by == "tool"
+            or (call.requested_by == "agent" and (call.made_here or not turn.copied_context))
+        )
         known = trace.initial_state is not UNKNOWN
         self.initial_state = trace.initial_state if known else initial_state
         self.final_state = trace.final_state
@@ -49,7 +57,7 @@ class RunView:
         number = self._numbers.get(call.index)
         if number is not None:
             return f"action {number} ({call.name})"
-        inside = "inside another call" if call.requested_by == "tool" else "by the user"
+        inside = _OTHERS.get(call.requested_by, "in an earlier run")
         return f"call {call.index + 1} ({call.name}, {inside})"
 
     def evidence(
