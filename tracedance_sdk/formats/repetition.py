@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-import orjson
-
 from tracedance_sdk.formats.message_pieces import Message, Piece, SeenCall, SeenResult, Speaker
-from tracedance_sdk.trace import UNKNOWN, Json, canonical_json
+from tracedance_sdk.formats.repeated_units import Unit, is_thought, unit_of, without_marks
 
-_SHORT: Final = 64
-_END_OF_THOUGHT: Final = "</think>"
 _ID: Final = "id"
-
-Unit = tuple[str, str]
-"""What a piece of a message has in common with its repetition: reasoning, ids and the form of
-arguments differ between the two."""
 
 
 class _Step(NamedTuple):
@@ -118,7 +109,7 @@ class Heard:
         new: list[Piece] = []
         units: list[tuple[Unit, Piece]] = []
         for piece in message.pieces:
-            unit = _unit(message, piece)
+            unit = unit_of(message, piece)
             if unit is None:
                 new.append(piece)
                 continue
@@ -162,14 +153,14 @@ class Heard:
         """Take a message as heard."""
         units = []
         for piece in message.pieces:
-            unit = _unit(message, piece)
+            unit = unit_of(message, piece)
             if unit is not None:
                 units.append((unit, piece))
         self._keep(message.speaker, units)
 
     def knows(self, message: Message) -> bool:
         """Whether every piece was heard, wherever it was."""
-        units = (_unit(message, piece) for piece in message.pieces)
+        units = (unit_of(message, piece) for piece in message.pieces)
         return all(unit in self._places for unit in units if unit is not None)
 
     def _find(self, unit: Unit, piece: Piece, start: int, end: int) -> int | None:
@@ -204,7 +195,7 @@ class Heard:
 
     def _is_cut(self, place: int, piece: Piece) -> bool:
         """Whether a model thought aloud at a place, and its words are repeated without that."""
-        return place in self._thoughts and not _is_thought(piece)
+        return place in self._thoughts and not is_thought(piece)
 
     def _keep(self, speaker: Speaker, units: Sequence[tuple[Unit, Piece]]) -> None:
         places, place = self._places, self._length
@@ -212,7 +203,7 @@ class Heard:
             places.setdefault(unit, []).append(place)
             if type(piece) is dict:
                 if speaker == "assistant":
-                    if _is_thought(piece):
+                    if is_thought(piece):
                         self._thoughts.add(place)
                 elif speaker != "tool" and place not in self._heads:
                     self._asked = place
@@ -236,52 +227,13 @@ def _is_answered_otherwise(before: _Step, message: Message) -> bool:
     """Whether a call has another result than in the last conversation at the same place."""
     contents = {result.call_id: result.content for result in before.message.results}
     return any(
-        contents.get(result.call_id, result.content) != result.content for result in message.results
+        result.call_id in contents
+        and contents[result.call_id] != result.content
+        and without_marks(contents[result.call_id]) != without_marks(result.content)
+        for result in message.results
     )
 
 
 def _asks(message: Message) -> bool:
     """Whether a message has words for a model to answer."""
     return message.speaker in ("user", "system") and any(type(p) is dict for p in message.pieces)
-
-
-def _is_thought(piece: Piece) -> bool:
-    """Whether words hold thoughts."""
-    return type(piece) is dict and _END_OF_THOUGHT in piece.get("text", "")
-
-
-def _unit(message: Message, piece: Piece) -> Unit | None:
-    if isinstance(piece, SeenCall):
-        return "call", piece.name
-    if isinstance(piece, SeenResult):
-        return "result", piece.call_id or _brief(_text(_plain(piece.content)))
-    if piece["type"] == "reasoning":
-        return None
-    if piece["type"] != "text":
-        return message.speaker, _brief(_text(piece))
-    text = piece["text"].strip()
-    if message.speaker == "assistant":
-        if _END_OF_THOUGHT in text:
-            text = text.rpartition(_END_OF_THOUGHT)[2].strip()
-        if not text:
-            return None
-    return message.speaker, _brief(text)
-
-
-def _plain(value: Json) -> Json:
-    return None if value is UNKNOWN else value
-
-
-def _text(value: Json) -> str:
-    try:
-        return orjson.dumps(value).decode()
-    except TypeError:
-        # Lone surrogates, integers beyond 64 bits and deep nesting: the fast writer refuses them.
-        return canonical_json(value).decode()
-
-
-def _brief(text: str) -> str:
-    """Return short text, or the digest of a longer one."""
-    if len(text) <= _SHORT:
-        return text
-    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
