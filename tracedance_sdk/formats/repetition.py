@@ -113,7 +113,7 @@ class Heard:
             if unit is None:
                 new.append(piece)
                 continue
-            found = self._find(unit, piece, place, limit)
+            found = self._find(unit, piece, place, limit) if place < limit else None
             if found is None and before is not None:
                 found = self._find(unit, piece, *before)
             if found is None:
@@ -127,7 +127,10 @@ class Heard:
         step = _Step(message, place, is_head, repeated, is_whole, before)
         if not units:
             return None, step
-        return message._replace(pieces=tuple(new)), self._keep_new(units, step, limit)
+        told = message
+        if len(new) < len(message.pieces):
+            told = message._replace(pieces=tuple(new))
+        return told, self._keep_new(units, step, limit)
 
     def _keep_new(self, units: Sequence[tuple[Unit, Piece]], step: _Step, limit: int) -> _Step:
         """Keep what was new in the message of a step, and return where it goes on after it."""
