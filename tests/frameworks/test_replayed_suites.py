@@ -170,4 +170,4 @@ print(sorted(answer.stamp for answer in session.answers))
 @pytest.mark.cell("langgraph", "replay")
 def test_the_page_shows_what_happens_with_langgraph(tmp_path: Path) -> None:
     page = ROOT / "docs" / "integrations.md"
-    assert check_page(page, tmp_path, info="console langgraph") == 2
+    assert check_page(page, tmp_path, info="console langgraph") == 3

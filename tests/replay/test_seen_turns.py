@@ -149,7 +149,12 @@ def test_nothing_of_it_is_written_or_sent_anywhere(
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     monkeypatch.setitem(defaults, "tracer_provider", provider)
     monkeypatch.setitem(defaults, "journal", tmp_path / "journal")
-    run = played(recorded)
-    assert run.trace.turns[1].model == "small-1"
+
+    def agent(messages: Messages) -> str:
+        with td.TraceRecorder(agent="inner"):
+            return recorded(messages)
+
+    assert played(recorded).trace.turns[1].model == "small-1"
+    assert [answer.stamp for answer in played(agent).answers] == ["same"]
     assert exporter.get_finished_spans() == ()
     assert not (tmp_path / "journal").exists()
