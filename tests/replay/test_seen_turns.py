@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 import tracedance_sdk as td
-from tests.replay.test_own_calls import get_order, played
+from tests.replay.test_own_calls import a_suite, get_order, played
 from tracedance_sdk.formats import Message, ModelRequest, SeenCall, SeenResult
 from tracedance_sdk.recording import ReplayedError
 from tracedance_sdk.recording.integrating import ModelReply, start_model_call
 from tracedance_sdk.recording.options import defaults
 from tracedance_sdk.recording.scopes import open_runs
+from tracedance_sdk.replay import Players, RuleCustomer, SuiteSettings, run_all
+from tracedance_sdk.replay.running import FunctionAgent, JudgedRun
 
 Messages = list[dict[str, Any]]
 ORDER = SeenCall("get_order", "a", {"order_id": "W-1001"})
@@ -83,6 +85,27 @@ def test_a_call_that_no_hook_sees_stands_where_it_was_made() -> None:
     ]
     assert [answer.stamp for answer in run.answers][:2] == ["failed", "same"]
     assert [call.index for call in run.trace.calls] == list(range(len(run.trace.calls)))
+
+
+def test_loops_in_bare_threads_are_seen_also_where_several_tests_run() -> None:
+    both = threading.Barrier(2)
+
+    def agent(messages: Messages) -> str:
+        def loop() -> None:
+            both.wait(10)
+            ask(ASKING)
+            ask(say("It is open."), ASKING, TOLD)
+            both.wait(10)
+
+        thread = threading.Thread(target=loop)
+        thread.start()
+        thread.join()
+        return "It is open."
+
+    players = Players(lambda: FunctionAgent(agent), RuleCustomer)
+    found = run_all(a_suite("W-1", "W-2"), players, SuiteSettings(concurrency=2))
+    runs = [item.run for item in found if isinstance(item, JudgedRun)]
+    assert [run.outside for run in runs] == [("get_order",)] * 2
 
 
 def test_a_result_that_came_from_elsewhere_is_told() -> None:

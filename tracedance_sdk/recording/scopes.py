@@ -8,9 +8,11 @@ joins the only open run, if there is exactly one.
 from __future__ import annotations
 
 import threading
+import weakref
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Any, Final
 
+from tracedance_sdk.recording.answering import ASKING
 from tracedance_sdk.recording.contexts import reset_quietly
 
 if TYPE_CHECKING:
@@ -92,6 +94,9 @@ QUIET: Final = _Quiet()
 open_runs: Final[dict[Run, int]] = {}
 """Every open run of the process → the thread that opened it. Empty: nothing is recorded."""
 
+places: Final[weakref.WeakKeyDictionary[object, Scope]] = weakref.WeakKeyDictionary()
+"""By who answers its calls, where the work of a thread belongs that knows of no run."""
+
 MANY_OPEN: Final = "a thread without context while several recorders were open"
 ELSEWHERE: Final = "code outside the context of the open recorder"
 CLOSED: Final = "the recorder was closed already"
@@ -115,6 +120,9 @@ def _without_context(scope: Scope | None) -> Scope | None:
     if scope is not None:
         scope.run.unattributed[CLOSED] += 1
         return None
+    place = _place_of_answers()
+    if place is not None:
+        return place
     runs = list(open_runs.items())
     if len(runs) == 1 and _may_join(opened_by=runs[0][1]):
         return runs[0][0].root
@@ -122,6 +130,15 @@ def _without_context(scope: Scope | None) -> Scope | None:
     for run, _ in runs:
         run.unattributed[reason] += 1
     return None
+
+
+def _place_of_answers() -> Scope | None:
+    """Return the scope of those who are answered as this code is, where there is one open."""
+    asking = ASKING.get() if places else None
+    if asking is None or asking.source is None:
+        return None
+    place = places.get(asking.source)
+    return place if place is not None and place.run.is_open else None
 
 
 def _may_join(*, opened_by: int) -> bool:

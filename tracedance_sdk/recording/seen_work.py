@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
+from tracedance_sdk.recording.answering import ASKING
 from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
+from tracedance_sdk.recording.scopes import places
 
 if TYPE_CHECKING:
     from tracedance_sdk.recording.lives import Life
@@ -44,6 +46,12 @@ class SeenWork:
         if _HOOKS in sys.modules:
             self._life = GUARD.attempt("replay", PROCESS_FAULTS, _opened)
         return self
+
+    def take_threads(self) -> None:
+        """Have the work of threads belong here whose calls are answered as those made here."""
+        asking = ASKING.get()
+        if self._life is not None and asking is not None and asking.source is not None:
+            places[asking.source] = self._life.opened.root
 
     def __exit__(
         self,

@@ -236,7 +236,7 @@ class _Run:
             messages, tools = told(self._turns, self._tools)
             request = Request(messages, tools, self._test.id, self._trial)
             with seen:
-                reply = await self._reply_or_over(request, own_calls)
+                reply = await self._reply_or_over(request, own_calls, seen)
         except AgentFailed as error:
             raise _Over("agent_error", str(error)) from error
         finally:
@@ -249,10 +249,11 @@ class _Run:
         self._replies[-1] = self._replies[-1]._replace(turn=turn)
         return turn
 
-    async def _reply_or_over(self, request: Request, own_calls: OwnCalls) -> Json:
+    async def _reply_or_over(self, request: Request, own_calls: OwnCalls, seen: SeenWork) -> Json:
         """Return the agent's reply, whose tools ask this run; leave it behind when that is over."""
         own_calls.begin_reply()
         with own_calls.asked():
+            seen.take_threads()
             reply = asyncio.ensure_future(self._reply(request))
         try:
             await asyncio.wait((reply, self._over), return_when=asyncio.FIRST_COMPLETED)
