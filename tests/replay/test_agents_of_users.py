@@ -13,6 +13,7 @@ from tests.replay.test_running import played
 from tracedance_sdk.replay.running import agent_named
 from tracedance_sdk.replay.running.function_agent import takes_tools
 from tracedance_sdk.replay.running.raised import place_of
+from tracedance_sdk.trace import parse_json
 
 
 def alone(messages: Any) -> str:
@@ -87,6 +88,15 @@ def test_of_a_group_of_exceptions_the_only_one_in_it_is_told() -> None:
     told = f"the agent raised LookupError: no such order (at {Path(__file__).name}:{line})"
     assert run.problem == told
     assert "ExceptionGroup" in str(played(in_a_group_of_two).problem)
+
+
+def test_a_line_of_this_package_is_not_the_agents() -> None:
+    def agent(messages: Any) -> str:
+        parse_json("{", where="it")
+        return "Done."
+
+    line = agent.__code__.co_firstlineno + 1
+    assert str(played(agent).problem).endswith(f"(at {Path(__file__).name}:{line})")
 
 
 def test_code_that_is_nobodys_own_has_no_place() -> None:

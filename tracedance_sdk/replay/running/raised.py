@@ -9,11 +9,10 @@ from typing import Final
 
 _MOST_FOLDED: Final = 100
 _PATHS: Final = sysconfig.get_paths()
-_FOLDERS: Final = (
-    *(Path(_PATHS[name]).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")),
-    Path(__file__).resolve().parents[2],
+_FOLDERS: Final = tuple(
+    Path(_PATHS[name]).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
-"""Where code lives that is nobody's own."""
+_OURS: Final = ("tracedance_sdk", "tracedance_integrations")
 
 
 def leaf_of(error: BaseException) -> BaseException:
@@ -29,18 +28,19 @@ def place_of(error: BaseException) -> str | None:
     """Return the line of its own code in which an agent was when something was raised.
 
     Returns:
-        Such as ``graph.py:17``: the innermost line outside of installed packages, the standard
-        library and this one. None where there is none.
+        Such as ``graph.py:17``: the innermost line outside of installed packages, of the standard
+        library and of this one. None where there is none.
     """
     leaf = leaf_of(error)
     for raised in dict.fromkeys((leaf, error)):
         for frame, line in reversed(list(traceback.walk_tb(raised.__traceback__))):
             path = frame.f_code.co_filename
-            if not path.startswith("<") and not _is_nobodys(path):
+            package = str(frame.f_globals.get("__name__")).partition(".")[0]
+            if package not in _OURS and not path.startswith("<") and not _is_installed(path):
                 return f"{Path(path).name}:{line}"
     return None
 
 
-def _is_nobodys(path: str) -> bool:
+def _is_installed(path: str) -> bool:
     full = Path(path).resolve()
     return any(full.is_relative_to(folder) for folder in _FOLDERS)
