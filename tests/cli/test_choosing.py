@@ -20,6 +20,8 @@ criteria:
   - {type: required_actions, actions: [book]}
 """
 
+TOGETHER = SPEC.replace("[book]", "[book, look_up]")
+
 
 @td.agent(name="researcher")
 def research() -> None:
@@ -56,7 +58,8 @@ def test_a_sub_agent_is_not_held_to_its_parents_task(
         ran = tracedance("evaluate", "runs", *chosen)
         assert ran.code == 0
         assert ran.err == (
-            "tracedance: note: 1 sub-agent trace not graded; --sub-agents grades it too\n"
+            "tracedance: note: 1 sub-agent trace not graded; --sub-agents grades it too, "
+            "--together as part of the runs that started them\n"
         )
         assert ran.out.startswith("runs\n")
 
@@ -68,8 +71,34 @@ def test_sub_agents_are_graded_when_asked_for(
     assert (ran.code, ran.err) == (1, "")
     assert [line.split()[0] for line in ran.out.splitlines()[1:3]] == [
         "runs#planner/travel",
-        "runs#researcher",
+        "runs#researcher/travel",
     ]
+
+
+def test_runs_are_graded_together_with_their_sub_agents(
+    journal: list[td.Trace], tracedance: Tracedance
+) -> None:
+    for number, trace in enumerate(journal):
+        td.save_trace(trace, f"files/{number}.json")
+    Path("both.yaml").write_text(TOGETHER)
+    for place in ("runs", "files"):
+        ran = tracedance("evaluate", place, "--spec", "both.yaml", "--together")
+        assert (ran.code, ran.err) == (0, "")
+        assert "PASS" in ran.out
+        assert tracedance("evaluate", place, "--spec", "both.yaml").code == 1
+    ran = tracedance("evaluate", "files/0.json", "--spec", "both.yaml", "--together")
+    assert (ran.code, "traces of its own and was not graded" in ran.out) == (1, True)
+    ran = tracedance("evaluate", "files/1.json", "--spec", "both.yaml", "--together")
+    assert ran.code == 1
+
+
+@pytest.mark.parametrize("other", [("--sub-agents",), ("--trace", "x"), ("--jobs", "2")])
+def test_together_goes_with_nothing_that_grades_traces_one_by_one(
+    journal: list[td.Trace], tracedance: Tracedance, other: tuple[str, ...]
+) -> None:
+    ran = tracedance("evaluate", "runs", "--spec", "task.yaml", "--together", *other)
+    assert ran.code == 2
+    assert "--together" in ran.err
 
 
 def test_a_sub_agents_file_that_is_named_is_graded(

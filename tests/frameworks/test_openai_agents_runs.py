@@ -152,7 +152,7 @@ def test_an_agent_that_is_handed_over_to_has_a_trace_that_names_the_handoff(stre
         tools=[tool(look)],
     )
     clerk.handoffs, pilot.handoffs = [pilot], [clerk]
-    with td.TraceRecorder() as recorder:
+    with td.TraceRecorder(task_id="fly", session_id="s", group="g") as recorder:
         result = asyncio.run(play(clerk, "Fly.", streamed=streamed))
     quiet(recorder)
     assert result.final_output == "Over and out."
@@ -177,6 +177,32 @@ def test_an_agent_that_is_handed_over_to_has_a_trace_that_names_the_handoff(stre
     ]
     assert story(third)[-1] == "assistant: Over and out."
     assert len(third.turns) == 5
+    told = {(trace.task_id, trace.session_id, trace.group) for trace in recorder.traces}
+    assert told == {("fly", "s", "g")}
+
+
+@cell("openai-agents", "nested agents")
+def test_what_was_done_after_a_handoff_is_graded_where_the_run_is_graded_as_one() -> None:
+    @td.tool
+    def refund(order: str) -> str:
+        """Give money back."""
+        return f"refunded {order}"
+
+    clerk = agent("clerk", [call("c1", "transfer_to_cashier")])
+    cashier = agent("cashier", [call("c2", "refund", order="A2")], [text("Refunded.")])
+    cashier.tools, clerk.handoffs = [tool(refund)], [cashier]
+    with td.TraceRecorder(task_id="refund-a1") as recorder:
+        asyncio.run(play(clerk, "Refund A1.", streamed=False))
+    quiet(recorder)
+    forbidden = [{"type": "critical_errors", "action": "refund", "matches": {"order": "A2"}}]
+    apart = td.evaluate(recorder.trace, forbidden)
+    assert (apart.verdict, len(apart.notes)) == ("pass", 1)
+    assert "the work of a sub-agent" in apart.notes[0]
+    whole = td.evaluate(recorder.traces, forbidden)
+    assert (whole.verdict, whole.notes) == ("critical", ())
+    required = [{"type": "required_actions", "actions": ["transfer_to_cashier", "refund"]}]
+    assert td.evaluate(recorder.traces, required).verdict == "pass"
+    assert td.evaluate(recorder.traces, [{"type": "budget", "max_actions": 2}]).verdict == "pass"
 
 
 @cell("openai-agents", "nested agents")

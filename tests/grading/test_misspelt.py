@@ -85,7 +85,8 @@ def test_something_else_than_a_trace_is_refused_with_what_to_pass() -> None:
     for wrong, hint in (
         (recorder, "a TraceRecorder, not a trace; pass recorder.trace"),
         ("run.json", r"a str, not a trace; read the file first: td.load_trace\('run.json'\)"),
-        ([recorder.trace], "a list, not a trace; pass one trace at a time"),
+        ([], "no traces; give those of one run, such as recorder.traces"),
+        ([recorder], "a TraceRecorder, not a trace; pass recorder.trace"),
         (None, "a NoneType, not a trace; give a Trace, such as recorder.trace"),
     ):
         with pytest.raises(InvalidOption, match=hint):

@@ -163,6 +163,9 @@ _violations = st.builds(
 def test_a_further_action_never_improves_a_verdict_on_what_must_not_happen(
     trace: Trace, listed: list[Any], extra: Any
 ) -> None:
+    # Of a run of which nothing was recorded it is not known that nothing happened.
+    asked = Turn(index=0, role="user", origin="human")
+    trace = numbered(trace.model_copy(update={"turns": (asked, *trace.turns)}))
     turn = Turn(index=0, role="assistant", origin="agent", calls=(extra,), synthetic=True)
     longer = numbered(trace.model_copy(update={"turns": (*trace.turns, turn)}))
     spec = spec_with(listed)

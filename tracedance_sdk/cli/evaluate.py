@@ -39,6 +39,9 @@ T = TypeVar("T")
 @click.option("--where", metavar="SQL", help="Of stores: only traces for which this holds.")
 @click.option("--sub-agents", is_flag=True, help="Grade the traces of sub-agents too.")
 @click.option(
+    "--together", is_flag=True, help="Grade each run with what its sub-agents did, as one."
+)
+@click.option(
     "--judge",
     default="none",
     show_default=True,
@@ -76,6 +79,7 @@ def evaluate_command(
     trace_id: str | None,
     where: str | None,
     sub_agents: bool,
+    together: bool,
     judge: str,
     calibration: Path | None,
     as_json: bool,
@@ -106,11 +110,12 @@ def evaluate_command(
     if (spec is None) is (tasks is None):
         raise InvalidOption("say what to grade by: either --spec FILE or --tasks DIR")
     _check_where(paths, where, trace_id)
+    _check_together(together, trace_id, sub_agents=sub_agents, jobs=jobs)
     plan = GradingPlan(spec, tasks, JudgePlan(judge, calibration, calls, out), where, sub_agents)
     tools = open_plan(plan)
     _check_use(tools, out=out, junit=junit, jobs=jobs)
     if trace_id is None:
-        found = _grade_all(tools, paths, jobs=jobs)
+        found = _grade_all(tools, paths, jobs=jobs, together=together)
     else:
         found = [_grade_one(tools, paths, trace_id)]
     graded = [item for one in found for item in one.graded]
@@ -130,13 +135,19 @@ def evaluate_command(
     return exit_code(item.verdict for item in graded)
 
 
-def _grade_all(tools: GradingTools, paths: Sequence[str], *, jobs: int) -> list[SourceGrades]:
+def _grade_all(
+    tools: GradingTools, paths: Sequence[str], *, jobs: int, together: bool
+) -> list[SourceGrades]:
     from tracedance_sdk.cli.grading_jobs import grade_in_processes, grade_source
+    from tracedance_sdk.cli.grading_sources import read_families
     from tracedance_sdk.cli.sources import trace_sources
 
     sources, notes = trace_sources(paths)
     for note in notes:
         complain(f"note: {note}")
+    if together:
+        families = read_families(sources, tools.choice)
+        tools = tools._replace(choice=tools.choice._replace(families=families))
     if tools.judge.model is not None:
         return _grade_judged(tools, sources)
     found: Iterator[SourceGrades]
@@ -174,6 +185,16 @@ def _grade_one(tools: GradingTools, paths: Sequence[str], trace_id: str) -> Sour
         for item in collect_traces(paths, trace_id=trace_id)
     ]
     return SourceGrades(graded)
+
+
+def _check_together(together: bool, trace_id: str | None, *, sub_agents: bool, jobs: int) -> None:
+    from tracedance_sdk.errors import InvalidOption
+
+    if together and (sub_agents or trace_id is not None):
+        other = "--sub-agents" if sub_agents else "--trace ID"
+        raise InvalidOption(f"give either --together or {other}")
+    if together and jobs > 1:
+        raise InvalidOption("--together reads all traces in one process: leave --jobs out")
 
 
 def _check_where(paths: Sequence[str], where: str | None, trace_id: str | None) -> None:

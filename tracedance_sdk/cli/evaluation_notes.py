@@ -48,7 +48,10 @@ def say_nothing_graded(
 
 def _left_out(number: int) -> str:
     many, them = ("trace", "it") if number == 1 else ("traces", "them")
-    return f"note: {number} sub-agent {many} not graded; --sub-agents grades {them} too"
+    return (
+        f"note: {number} sub-agent {many} not graded; --sub-agents grades {them} too, "
+        "--together as part of the runs that started them"
+    )
 
 
 def _mention_foreign_tasks(graded: Sequence[Graded], spec: Path | None) -> None:

@@ -8,7 +8,17 @@ from typing import Any, Final
 from tracedance_sdk.grading.grades import Evidence, shown
 from tracedance_sdk.grading.matching import reported
 from tracedance_sdk.grading.state_history import StateHistory
-from tracedance_sdk.trace import UNKNOWN, Call, Json, Trace, Turn, call_key, is_masked, is_opaque
+from tracedance_sdk.trace import (
+    APART,
+    UNKNOWN,
+    Call,
+    Json,
+    Trace,
+    Turn,
+    call_key,
+    is_masked,
+    is_opaque,
+)
 
 _OTHERS: Final = {"tool": "inside another call", "user": "by the user"}
 
@@ -41,6 +51,11 @@ class RunView:
         self.final_state = trace.final_state
         self._keys: dict[int, str | None] = {}
         self._numbers = {call.index: number for number, call in enumerate(self.actions, 1)}
+
+    @property
+    def has_apart(self) -> bool:
+        """Whether sub-agents did something that is in other traces."""
+        return self.trace.fidelity.count(APART) > 0
 
     @cached_property
     def replies(self) -> tuple[Turn, ...]:

@@ -29,7 +29,16 @@ from tracedance_sdk.grading.report import Report
 from tracedance_sdk.grading.run_view import RunView
 from tracedance_sdk.grading.spec import PluginCriterion, TaskSpec
 from tracedance_sdk.grading.verdicts import worst
-from tracedance_sdk.trace import INCOMPLETE, UNKNOWN, Note, Trace, assess, require_trace
+from tracedance_sdk.trace import (
+    APART,
+    INCOMPLETE,
+    UNKNOWN,
+    Note,
+    Trace,
+    as_one_run,
+    assess,
+    require_trace,
+)
 
 Criteria = (
     TaskSpec
@@ -45,7 +54,7 @@ task id, a document, a file, a function, or a list of criteria and functions."""
 
 
 def evaluate(
-    trace: Trace,
+    trace: Trace | Sequence[Trace],
     spec: Criteria,
     *,
     judge: Judge | None = None,
@@ -54,7 +63,8 @@ def evaluate(
     """Grade one trace. Works inside a running event loop too, which waits meanwhile.
 
     Args:
-        trace: The trace; it is not changed.
+        trace: The trace, or those of a run and its sub-agents, such as ``recorder.traces``, which
+            are graded as one run; see `as_one_run`. Nothing is changed.
         spec: What to grade it by.
         judge: Whom to ask how the run went; the answer decides nothing by itself.
         calibration: What the judge's scores mean, for specifications with ``judge: {gate: true}``.
@@ -63,7 +73,7 @@ def evaluate(
         The report, with a grade for every criterion, also when graders fail.
 
     Raises:
-        InvalidOption: `trace` is no trace.
+        InvalidOption: `trace` is no trace, or several runs' traces.
         InvalidSpec: The specification has problems; all are listed.
         UnreadableFile: The specification's file is missing or not permitted.
         UnknownTask: The registry holds nothing under the trace's task id.
@@ -77,21 +87,27 @@ def evaluate(
         >>> report.verdict
         <Verdict.PASS: 'pass'>
     """
-    plan = _plan(require_trace(trace), spec)
-    work = _evaluated(trace, plan, judge, calibration)
+    run = _one_run(trace)
+    plan = _plan(run, spec)
+    work = _evaluated(run, plan, judge, calibration)
     return _finish(work) if judge is not None or plan.may_wait else _immediate(work)
 
 
 async def evaluate_async(
-    trace: Trace,
+    trace: Trace | Sequence[Trace],
     spec: Criteria,
     *,
     judge: Judge | None = None,
     calibration: Calibration | None = None,
 ) -> Report:
     """Grade one trace; see `evaluate`."""
-    plan = _plan(require_trace(trace), spec)
-    return await _evaluated(trace, plan, judge, calibration)
+    run = _one_run(trace)
+    plan = _plan(run, spec)
+    return await _evaluated(run, plan, judge, calibration)
+
+
+def _one_run(given: Trace | Sequence[Trace]) -> Trace:
+    return as_one_run(given) if isinstance(given, (list, tuple)) else require_trace(given)
 
 
 async def _evaluated(
@@ -102,7 +118,7 @@ async def _evaluated(
     grades: list[Grade] = []
     for name, dimension, criterion in task.listed():
         grades += await _graded(name, dimension, criterion, run)
-    notes = misspelt(task.mentions, trace)
+    notes = [*_notes_on_evidence(run), *misspelt(task.mentions, trace)]
     grades += _fitness(task, run) + _frame(task, run, notes)
     taken = {grade.criterion for grade in grades}
     for grader in plan.graders:
@@ -204,6 +220,8 @@ def _fitness(task: TaskSpec, run: RunView) -> list[Grade]:
         noted = "; ".join(f"{note.kind} x{note.count}{_at(note)}" for note in damage)
         texts.append(f"records were lost or altered ({noted}); run tracedance verify on a journal")
     noted = ", ".join(f"{note.kind} x{note.count}" for note in fidelity.notes) or "nothing noted"
+    if saw_nothing(run):
+        texts.append("nothing was recorded: no turn, no call and no state")
     lacking = [item for item in task.requires if item not in fidelity.fit_for]
     texts += [f"the trace is not fit for {item} ({noted})" for item in lacking]
     if not task.requires and not texts:
@@ -211,6 +229,29 @@ def _fitness(task: TaskSpec, run: RunView) -> list[Grade]:
     findings = [Finding(run.evidence(text), certain=False) for text in texts]
     identity = Identity("fidelity", "fidelity")
     return [grade_of(identity, findings, holds=f"fit for {', '.join(task.requires)}")]
+
+
+def saw_nothing(run: RunView) -> bool:
+    """Whether nothing at all is known of a run, so that whatever must not be seems to hold."""
+    trace = run.trace
+    said = trace.outcome
+    is_told = said is not None and (said.success is not None or said.reward is not None)
+    seen = (run.trace.initial_state, run.trace.final_state)
+    return not trace.turns and not is_told and all(state is UNKNOWN for state in seen)
+
+
+def _notes_on_evidence(run: RunView) -> list[str]:
+    """Return what whoever reads the verdict should know of what it rests on."""
+    notes = []
+    if not run.trace.turns and not saw_nothing(run):
+        notes.append("no turn and no call was recorded, so rules on what is done had none to see")
+    if n_apart := run.trace.fidelity.count(APART):
+        whose = "a sub-agent" if n_apart == 1 else f"{n_apart} sub-agents"
+        notes.append(
+            f"the work of {whose} is in traces of its own and was not graded with this one; "
+            "evaluate(recorder.traces, ...) or --together grades them as one run"
+        )
+    return notes
 
 
 def _at(note: Note) -> str:

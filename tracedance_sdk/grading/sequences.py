@@ -66,7 +66,8 @@ class RequiredActions(Criterion):
                 yield Finding(run.evidence(text), certain=False)
             else:
                 order = " in the order required" if self.in_order else ""
-                text = f"{pattern.label} did not happen{order}"
+                apart = " here; what sub-agents did is in other traces" if run.has_apart else ""
+                text = f"{pattern.label} did not happen{order}{apart}"
                 yield Finding(run.evidence(text, expected=pattern.action.source))
 
 

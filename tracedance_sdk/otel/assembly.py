@@ -20,6 +20,7 @@ from tracedance_sdk.otel.tree import Key, Run, runs
 from tracedance_sdk.otel.values import Values, text_of
 from tracedance_sdk.otel.wrappers import without_wrappers
 from tracedance_sdk.trace import (
+    APART,
     Fidelity,
     Note,
     Source,
@@ -27,6 +28,7 @@ from tracedance_sdk.trace import (
     assess,
     build,
     imported_trace_id,
+    note,
     plain,
 )
 
@@ -96,16 +98,26 @@ def traces_of(
                 is_subagent="parent" in reading.document and run.key not in handed_over,
             )
     traces: list[Trace] = []
+    started = Counter(filter(None, map(_started_by, readings)))
     for run, reading in zip(found, readings, strict=True):
         if reading is None:
             continue
+        notes = [] if damage is None else list(damage.notes(run))
+        if n_apart := started[reading.document["id"]]:
+            notes.append(note(APART, count=n_apart))
         try:
-            traces.append(_trace(reading, () if damage is None else damage.notes(run)))
+            traces.append(_trace(reading, notes))
         except TraceDanceError as error:
             if problems is None:
                 raise
             problems.append(error)
     return traces
+
+
+def _started_by(reading: Reading | None) -> str | None:
+    """Return the id of the trace that started a sub-agent's."""
+    parent = None if reading is None else reading.document.get("parent")
+    return None if parent is None else parent["trace_id"]
 
 
 def _read_all(
@@ -188,6 +200,7 @@ def _trace(reading: Reading, damage: Iterable[Note]) -> Trace:
     if reading.fidelity is None:
         return assess(trace, notes=notes)
     recorded = Fidelity.model_validate(reading.fidelity)
+    notes = [item for item in notes if item.kind != APART]  # it was counted when it was written
     if notes:
         return assess(trace, notes=[*notes, *recorded.notes])
     return trace.model_copy(update={"fidelity": recorded})

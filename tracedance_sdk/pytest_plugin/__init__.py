@@ -32,7 +32,7 @@ from tracedance_sdk.pytest_plugin.run_rules import TooFewRuns
 from tracedance_sdk.pytest_plugin.undecided import Undecided
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from tracedance_sdk.grading import Criteria, Judge, Report
     from tracedance_sdk.pytest_plugin.attempts import Attempt
@@ -178,7 +178,7 @@ def tracedance_replay(request: pytest.FixtureRequest) -> Iterator[ReplaySession]
 
 
 def assert_passes(
-    trace: Trace,
+    trace: Trace | Sequence[Trace],
     spec: Criteria,
     *,
     allow: Collection[str] = (),
@@ -187,7 +187,8 @@ def assert_passes(
     """Grade a trace and fail the test unless the verdict is pass.
 
     Args:
-        trace: What to grade, such as ``recorder.trace``.
+        trace: What to grade, such as ``recorder.trace``; ``recorder.traces`` grades what sub-agents
+            did as part of the same run.
         spec: What to hold it against: a specification, its file, its fields, a registry that
             has the trace's task, or a list of criteria and functions; see `evaluate`.
         allow: What is tolerated although it is no pass. Each entry is one of
@@ -205,8 +206,8 @@ def assert_passes(
         The report, for further assertions.
 
     Raises:
-        InvalidOption: `trace` is no trace, or an entry of `allow` is no verdict and no criterion of
-            the specification.
+        InvalidOption: `trace` is no trace, or several runs' traces, or an entry of `allow` is no
+            verdict and no criterion of the specification.
         AssertionError: The verdict is not pass: the text says why, the worst first, with the
             calls and state as expected and as found, and names the file of the kept trace.
         Undecided: The same, an AssertionError too, when nothing is worse than inconclusive or

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -100,9 +101,11 @@ class Attempt:
             with contextlib.suppress(RecorderError):  # it was never opened
                 recorder.close()
 
-    def note_graded(self, trace: Trace, report: Report) -> None:
-        """Note what the test asserts on: the trace is kept like a recorder's own."""
-        self._graded[trace.id] = trace
+    def note_graded(
+        self, trace: Trace, report: Report, *, sub_agents: Iterable[Trace] = ()
+    ) -> None:
+        """Note what the test asserts on: the traces are kept like a recorder's own."""
+        self._graded.update((item.id, item) for item in (trace, *sub_agents))
         self._n_graded += 1
         self._verdicts.append(report.verdict.value)
         if report.judge is not None and report.judge.usage is not None:
@@ -160,6 +163,7 @@ class Attempt:
             "verdicts": self._verdicts,
             "problems": self._problems,
             "n_kept": len(self._files) if last else 0,
+            "apart": self.node_id if last and self._leaves_sub_agents_out() else "",
             "n_ungraded": int(
                 last and self._failed and bool(self._recorders) and not self._n_graded
             ),
@@ -167,6 +171,16 @@ class Attempt:
         self._rows, self._verdicts, self._problems = [], [], []
         if any(news.values()):
             vars(report)[NEWS] = json.dumps(news)
+
+    def _leaves_sub_agents_out(self) -> bool:
+        """Whether the test graded a run, and not what its sub-agents did."""
+        if not self._graded:
+            return False
+        from tracedance_sdk.trace import APART
+
+        graded = self._graded.values()
+        known = Counter(trace.parent.trace_id for trace in graded if trace.parent is not None)
+        return any(trace.fidelity.count(APART) > known[trace.id] for trace in graded)
 
     def _keep_all(self) -> None:
         if self._keep == "none":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from os import PathLike
 from typing import Final
 
@@ -24,19 +24,19 @@ from tracedance_sdk.grading import (
 from tracedance_sdk.pytest_plugin.attempts import RUNNING
 from tracedance_sdk.pytest_plugin.failure_text import failure_text
 from tracedance_sdk.pytest_plugin.undecided import Undecided
-from tracedance_sdk.trace import Trace, require_trace
+from tracedance_sdk.trace import Trace, as_one_run, require_trace
 
 _TOLERABLE: Final = frozenset(Verdict) - {Verdict.PASS}
 
 
 def passed_or_error(
-    trace: Trace,
+    given: Trace | Sequence[Trace],
     spec: Criteria,
     *,
     allow: Collection[str],
     judge: Judge | None,
 ) -> tuple[Report, AssertionError | None]:
-    """Grade a trace for the test that runs now.
+    """Grade a trace, or a run's with those of its sub-agents, for the test that runs now.
 
     Returns:
         The report, and the error by which the test fails; None when it does not.
@@ -45,15 +45,18 @@ def passed_or_error(
         InvalidSpec: The specification cannot be used.
         InvalidOption: An entry of `allow` is no verdict and no criterion of the specification.
     """
+    family = list(given) if isinstance(given, (list, tuple)) else [require_trace(given)]
+    trace = family[0] if len(family) == 1 else as_one_run(family)
     task = _read(spec, require_trace(trace))
     report = evaluate(trace, task, judge=judge)
     attempt = RUNNING[-1] if RUNNING else None
+    own = next(item for item in family if item.id == trace.id)
     if attempt is not None:
-        attempt.note_graded(trace, report)
+        attempt.note_graded(own, report, sub_agents=[item for item in family if item is not own])
     failing = intolerable(report, [allow] if isinstance(allow, str) else allow)
     if not failing and (report.verdict is report.raw_verdict or report.verdict in allow):
         return report, None
-    path = None if attempt is None else attempt.keep(trace)
+    path = None if attempt is None else attempt.keep(own)
     kept = None if attempt is None or path is None else attempt.tell(path)
     criteria = _criteria_of(task)
     text = failure_text(report, trace, failing=failing, criteria=criteria, kept=kept)

@@ -61,6 +61,7 @@ class Session:
         self._problems: list[str] = []
         self._n_kept = 0
         self._n_ungraded = 0
+        self._apart: dict[str, None] = {}
         self._has_run = False
         self._results = ""
 
@@ -120,6 +121,8 @@ class Session:
         self._verdicts.update(news["verdicts"])
         self._problems.extend(news["problems"])
         self._n_kept += news["n_kept"]
+        if news["apart"]:
+            self._apart[news["apart"]] = None
         self._n_ungraded += news["n_ungraded"]
 
     @pytest.hookimpl(trylast=True)
@@ -180,6 +183,12 @@ class Session:
         if self._verdicts:
             counts = [f"{self._verdicts[name]} {name}" for name in _ORDER if self._verdicts[name]]
             lines.append(f"{self._verdicts.total()} graded: {', '.join(counts)}")
+        if self._apart:
+            first, n_more = next(iter(self._apart)), len(self._apart) - 1
+            lines.append(
+                f"not graded: what sub-agents did in {first}{f' and {n_more} more' * (n_more > 0)};"
+                " assert_passes(recorder.traces, ...) grades them too"
+            )
         if self._n_kept:
             noun = "trace" if self._n_kept == 1 else "traces"
             lines.append(f"{self._n_kept} {noun} kept in {self._kept.shown(self._kept.folder)}")

@@ -9,7 +9,7 @@ from tracedance_sdk.errors import JournalError
 from tracedance_sdk.journal import SpanRecord
 from tracedance_sdk.otel import assemble
 from tracedance_sdk.recording.runs import Run
-from tracedance_sdk.trace import Trace
+from tracedance_sdk.trace import APART, Trace, note
 
 
 def trace_of(run: Run, root: SpanRecord | None = None) -> Trace:
@@ -31,7 +31,18 @@ def trace_of(run: Run, root: SpanRecord | None = None) -> Trace:
             f"the records of the trace {trace_id!r} are no longer in its journal: the folder or "
             "its files were moved or removed; 'tracedance recover' reads them where they are now"
         )
-    return trace
+    return _with_apart(trace, len(run.children))
+
+
+def _with_apart(trace: Trace, n_children: int) -> Trace:
+    """Return a trace that notes all the sub-agents that its run started."""
+    before = trace.fidelity
+    if before.count(APART) >= n_children:
+        return trace
+    kept = [item for item in before.notes if item.kind != APART]
+    notes = sorted([*kept, note(APART, count=n_children)], key=lambda item: item.kind)
+    fidelity = before.model_copy(update={"notes": tuple(notes)})
+    return trace.model_copy(update={"fidelity": fidelity})
 
 
 def traces_of(run: Run) -> Iterator[Trace]:

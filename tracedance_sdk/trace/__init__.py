@@ -32,7 +32,15 @@ if TYPE_CHECKING:
         invalid_trace,
         path_text,
     )
-    from tracedance_sdk.trace.fidelity import INCOMPLETE, KINDS, assess, note, with_tools
+    from tracedance_sdk.trace.families import as_one_run
+    from tracedance_sdk.trace.fidelity import (
+        APART,
+        INCOMPLETE,
+        KINDS,
+        assess,
+        note,
+        with_tools,
+    )
     from tracedance_sdk.trace.given import require_trace
     from tracedance_sdk.trace.markers import (
         MASK,
@@ -99,6 +107,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.trace.yaml_writing import yaml_text
 
 __all__ = [
+    "APART",
     "FORMAT",
     "INCOMPLETE",
     "KINDS",
@@ -139,6 +148,7 @@ __all__ = [
     "Unknown",
     "Usage",
     "apply_patch",
+    "as_one_run",
     "assess",
     "bind",
     "blob_digest",
@@ -196,7 +206,8 @@ __getattr__, __dir__ = lazy_face(
         "canonical": ("call_key", "canonical_json", "json_digest", "same_json", "same_scalar"),
         "digest": ("content_hash", "imported_trace_id", "random_trace_id", "source_digest"),
         "document": ("build", "decode", "encode", "encode_json", "invalid_trace", "path_text"),
-        "fidelity": ("INCOMPLETE", "KINDS", "assess", "note", "with_tools"),
+        "families": ("as_one_run",),
+        "fidelity": ("APART", "INCOMPLETE", "KINDS", "assess", "note", "with_tools"),
         "given": ("require_trace",),
         "markers": (
             "MASK",

@@ -43,8 +43,12 @@ KINDS: Final[dict[str, str]] = {
     "record_altered": "a record that is not what was written, or was put in",
     "hashes_unchecked": "a journal under a key, read without it: edits would go unnoticed",
     "content_off": "content switched off at the source",
+    "sub_agents_apart": "a sub-agent, whose work is in a trace of its own",
 }
 """Every kind of note, with its meaning."""
+
+APART: Final = "sub_agents_apart"
+"""The kind of note that counts the sub-agents whose work is not in the trace."""
 
 INCOMPLETE: Final = ("record_lost", "record_altered")
 """Kinds of notes after which nothing that is not in the trace can be ruled out."""
