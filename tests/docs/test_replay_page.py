@@ -6,7 +6,7 @@ import re
 
 from tests.docs.pages import code_names, page, section, table
 from tracedance_sdk.cli import rebuild, replay
-from tracedance_sdk.replay import DOUBTS, ENDS, MISSES, PERSONA_RULES, STAMPS
+from tracedance_sdk.replay import DOUBTS, END_WORDS, ENDS, MISSES, PERSONA_RULES, STAMPS
 from tracedance_sdk.replay.running import PROPER_ENDS, RunLimits
 from tracedance_sdk.replay.running.messages import MOST_CALLS
 from tracedance_sdk.replay.running.suite_run import RETRIES
@@ -27,6 +27,8 @@ def test_stamps_misses_doubts_and_ends_are_those_of_the_code() -> None:
     of_the_code = [dict(found) for found in (STAMPS, MISSES, DOUBTS, ENDS)]
     assert [list(names.items()) for names in shown] == [list(n.items()) for n in of_the_code]
     assert set(list(ENDS)[:2]) == PROPER_ENDS
+    rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|$", PAGE, re.MULTILINE)
+    assert dict(rows) == END_WORDS
 
 
 def test_the_exit_codes_are_those_of_the_help() -> None:
