@@ -307,7 +307,7 @@ def test_a_very_large_trace_is_graded(work: Path, tracedance: Tracedance) -> Non
         pytest.param(
             ("task.yaml", "--spec", "task.yaml"),
             "task.yaml: no collector recognises this file: "
-            "not JSON: Expecting value (line 1, column 1)",
+            "it is a task, no trace; tracedance evaluate takes it by --spec",
             id="no-trace",
         ),
         pytest.param(("empty", "--spec", "task.yaml"), "no traces in 'empty'", id="empty-folder"),
