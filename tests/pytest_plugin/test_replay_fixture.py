@@ -542,6 +542,63 @@ def test_tests_of_an_asyncio_plugin_are_replayed(shop: pytest.Pytester) -> None:
     assert ran(shop) == []
 
 
+def test_a_server_of_the_session_belongs_to_no_test_and_a_thread_of_a_test_to_it(
+    shop: pytest.Pytester,
+) -> None:
+    shop.makepyfile(
+        test_it="""
+        import queue, threading
+        import pytest, shop
+        from tracedance_sdk.errors import UnrecordedCall
+
+        class Server:
+            def __init__(self):
+                self.jobs = queue.Queue()
+                threading.Thread(target=self.work, daemon=True).start()
+
+            def work(self):
+                while True:
+                    answers, arguments = self.jobs.get()
+                    try:
+                        answers.put(shop.refund(*arguments))
+                    except Exception as error:
+                        answers.put(error)
+
+            def refund(self, *arguments):
+                answers = queue.Queue()
+                self.jobs.put((answers, arguments))
+                return answers.get(timeout=10)
+
+        @pytest.fixture(scope="session")
+        def server():
+            return Server()
+
+        @pytest.fixture
+        def own():
+            return Server()
+
+        kept = []
+
+        @pytest.mark.parametrize("order", ["A-1", "A-2"])
+        def test_refund(order, server, own, tracedance_replay):
+            kept.append(own)
+            assert server.refund(order, 5) == {"order": order, "amount": 5}
+            assert own.refund(order, 5) == {"order": order, "amount": 5}
+            if len(kept) > 1 and tracedance_replay.record == "none":
+                assert isinstance(kept[0].refund(order, 5), UnrecordedCall)
+
+        def test_live(server, own):
+            assert server.refund("A-3", 5) == {"order": "A-3", "amount": 5}
+            assert isinstance(kept[0].refund("A-3", 5), UnrecordedCall)
+            assert own.refund("A-4", 5) == {"order": "A-4", "amount": 5}
+        """
+    )
+    shop.runpytest("--tracedance-record=all").assert_outcomes(passed=3)
+    ran(shop)
+    shop.runpytest().assert_outcomes(passed=3)
+    assert ran(shop) == ["refund A-3", "refund A-4"]
+
+
 def test_classes_of_unittest_are_replayed_by_the_marker(shop: pytest.Pytester) -> None:
     shop.makepyfile(
         """

@@ -6,7 +6,7 @@ An agent may catch what an unrecorded call raises; the test fails all the same.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from _pytest.outcomes import Failed
@@ -96,6 +96,18 @@ class ReplayHooks:
                 vars(item)["fixturenames"] = [FIXTURE, *others]
 
     @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+    ) -> Generator[None, Any, Any]:
+        """Keep what outlives a test, such as a server of the session, from belonging to it."""
+        if fixturedef.scope == "function" or _replay_of(request) is None:
+            return (yield)
+        from tracedance_sdk.recording import known_to_nobody
+
+        with known_to_nobody():
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, None, None]:
         """Fail a test that passed although calls of it were not answered."""
         replay = item.stash.get(REPLAY, None)
@@ -111,6 +123,12 @@ class ReplayHooks:
             _fail(replay, untold)
         replay.did_pass = True
         return None
+
+
+def _replay_of(request: pytest.FixtureRequest) -> OpenReplay | None:
+    """Return the open replay of the test for which a fixture is set up."""
+    item: pytest.Item = request._pyfuncitem  # of wider fixtures, pytest tells it nowhere else
+    return item.stash.get(REPLAY, None)
 
 
 def _explain(replay: OpenReplay, error: Exception) -> None:

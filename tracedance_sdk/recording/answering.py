@@ -222,6 +222,16 @@ def unasked() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def known_to_nobody() -> Iterator[None]:
+    """Have what is started in this context belong to no source: it outlives the one in use."""
+    token = ASKING.set(None)
+    try:
+        yield
+    finally:
+        reset_quietly(ASKING, token)
+
+
+@contextlib.contextmanager
 def unknown_refused() -> Iterator[None]:
     """Refuse, meanwhile and in the whole process, calls in contexts that know of no source.
 
