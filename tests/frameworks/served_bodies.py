@@ -42,7 +42,7 @@ class Served:
     ) -> Any:
         """Return the provider's client, or one made otherwise, which this answers."""
         module = importlib.import_module(provider)
-        http: Any = _http(provider)
+        http: Any = http_of(provider)
         served = self
 
         class Plain(http.SyncByteStream):  # type: ignore[misc]
@@ -75,7 +75,7 @@ class Served:
         return make(api_key="fake", base_url="http://127.0.0.1/v1", **given)
 
 
-def _http(provider: str) -> Any:
+def http_of(provider: str) -> Any:
     """Return the HTTP library of the installed client."""
     base = importlib.import_module(f"{provider}._base_client")
     found: Any = getattr(base, "httpx2", None)

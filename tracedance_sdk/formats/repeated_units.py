@@ -8,6 +8,7 @@ from typing import Any, Final
 import orjson
 
 from tracedance_sdk.formats.message_pieces import Message, Piece, SeenCall, SeenResult
+from tracedance_sdk.formats.piece_shapes import result_content
 from tracedance_sdk.trace import UNKNOWN, Json, canonical_json
 
 _SHORT: Final = 64
@@ -72,10 +73,11 @@ def _brief(text: str) -> str:
 
 
 def without_marks(content: Json) -> Json:
-    """Return content without the marks up to which a provider is to cache it: they move on."""
+    """Return a result without the marks up to which a provider is to cache it: they move on."""
     if not isinstance(content, list):
         return content
-    return [
+    parts: list[Json] = [
         {key: value for key, value in part.items() if key != _CACHE} if type(part) is dict else part
         for part in content
     ]
+    return result_content(parts)

@@ -118,7 +118,8 @@ class Heard:
                 found = self._find(unit, piece, *before)
             if found is None:
                 is_whole = is_whole and repeated == in_order
-                if repeated == in_order or not self._is_known(unit, piece):
+                is_at_end = before is None and place >= limit
+                if is_at_end or not self._is_known(unit, piece):
                     new.append(piece)
                     units.append((unit, piece))
             elif not is_head:
@@ -135,7 +136,7 @@ class Heard:
     def _keep_new(self, units: Sequence[tuple[Unit, Piece]], step: _Step, limit: int) -> _Step:
         """Keep what was new in the message of a step, and return where it goes on after it."""
         message, place, is_head, repeated, is_whole, before = step
-        if repeated < self._length - len(self._heads):
+        if self._beyond_heads(place) < self._length:
             self.rewritten += 1
             before = before or (place, limit)
         if is_head:

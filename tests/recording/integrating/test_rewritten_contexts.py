@@ -129,6 +129,22 @@ def test_a_reply_whose_thoughts_were_cut_out_is_no_second_turn() -> None:
     ]
 
 
+def test_words_that_are_left_out_take_no_call_away_where_ids_are_used_again() -> None:
+    history = [user("Look.")]
+    with td.TraceRecorder() as recorder:
+        for number in range(3):
+            ask(history, asking("call_0", number, text="I look."))
+            history += [asking("call_0", number), answer("call_0", f"seen {number}")]
+        ask(history, "Done.")
+    assert told(recorder.trace) == [
+        ("u", "Look."),
+        ("a", "I look.", ("call_0", "seen 0")),
+        ("*a", "I look.", ("call_0", "seen 1")),
+        ("*a", "I look.", ("call_0", "seen 2")),
+        ("*a", "Done."),
+    ]
+
+
 def test_a_result_that_was_cleared_is_marked() -> None:
     history = [user("Look."), asking(*ONE), answer("c1", "a long text")]
     with td.TraceRecorder() as recorder:
