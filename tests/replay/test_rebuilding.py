@@ -358,17 +358,16 @@ def test_every_real_conversation_answers_itself_from_its_file(tmp_path: Path) ->
 
 
 def test_without_a_group_one_task_or_session_is_a_group() -> None:
+    given: tuple[dict[str, object], ...] = (
+        {"task_id": "a", "session_id": "s"},
+        {"task_id": "a"},
+        {"session_id": "s"},
+        {},
+        {"parent": Parent(trace_id="t3")},
+    )
     traces = [
         order_trace(f"t{n}", "").model_copy(update={"group": None, **fields})
-        for n, fields in enumerate(
-            (
-                {"task_id": "a", "session_id": "s"},
-                {"task_id": "a"},
-                {"session_id": "s"},
-                {},
-                {"parent": Parent(trace_id="t3")},
-            )
-        )
+        for n, fields in enumerate(given)
     ]
     groups = [test.source.group for test in rebuild(traces).tests]
     assert groups == ["a", "a", "s", "t3", "t3"]
