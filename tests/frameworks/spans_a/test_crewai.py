@@ -35,6 +35,7 @@ def crewai(capability: str) -> pytest.MarkDecorator:
 @contextmanager
 def instrumented(collector: td.SpanCollector, *, events: bool = False) -> Iterator[None]:
     """Let OpenInference's instrumentations of CrewAI and of OpenAI's client write spans."""
+    from crewai.events import crewai_event_bus
     from openinference.instrumentation.crewai import CrewAIInstrumentor
     from openinference.instrumentation.openai import OpenAIInstrumentor
 
@@ -44,6 +45,8 @@ def instrumented(collector: td.SpanCollector, *, events: bool = False) -> Iterat
         one.instrument(tracer_provider=collector.provider, **more)
     try:
         yield
+        # Spans made of events end where these are handled, in another thread.
+        crewai_event_bus.flush()
     finally:
         for one in found:
             one.uninstrument()
