@@ -22,12 +22,6 @@ CELLS: pytest.StashKey[list[dict[str, Any]]] = pytest.StashKey()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers",
-        "cell(framework, capability): a cell of the documentation's table of integrations",
-    )
-    config.addinivalue_line("markers", "needs(module): skipped where it is not installed")
-    config.addinivalue_line("markers", "installs(name): that integration of ours is in place")
     config.stash[CELLS] = []
 
 

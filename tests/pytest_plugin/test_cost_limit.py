@@ -179,7 +179,8 @@ class DearJudge:
 
 @pytest.mark.tracedance(runs=5)
 def test_judged():
-    assert_passes(td.Trace(id="t"), [lambda trace: True], judge=DearJudge())
+    trace = td.Trace(id="t", turns=[{"index": 0, "role": "user", "origin": "human"}])
+    assert_passes(trace, [lambda trace: True], judge=DearJudge())
 """
     )
 

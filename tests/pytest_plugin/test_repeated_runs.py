@@ -386,7 +386,10 @@ def test_pytest_exit_stops_the_whole_test_run(pytester: pytest.Pytester, write: 
         """
 @pytest.mark.tracedance(runs=5)
 def test_agent():
-    assert_passes(td.Trace(id="t"), [lambda trace: True])
+    assert_passes(
+        td.Trace(id="t", turns=[{"index": 0, "role": "user", "origin": "human"}]),
+        [lambda trace: True],
+    )
     if next(numbers) == 2:
         pytest.exit("enough", returncode=7)
 
