@@ -23,6 +23,9 @@ CELLS: pytest.StashKey[list[dict[str, Any]]] = pytest.StashKey()
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[CELLS] = []
+    if importlib.util.find_spec("langchain_openai") is not None:
+        # LangChain keeps its clients in a cache, and closes none that the cache has given up.
+        config.addinivalue_line("filterwarnings", "ignore:unclosed:ResourceWarning")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -116,8 +116,10 @@ def traces_of(
 
 def _started_by(reading: Reading | None) -> str | None:
     """Return the id of the trace that started a sub-agent's."""
-    parent = None if reading is None else reading.document.get("parent")
-    return None if parent is None else parent["trace_id"]
+    if reading is None or "parent" not in reading.document:
+        return None
+    found: str = reading.document["parent"]["trace_id"]
+    return None if found == reading.document["id"] else found
 
 
 def _read_all(
