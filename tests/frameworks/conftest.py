@@ -9,6 +9,7 @@ import importlib.util
 import json
 import os
 import sys
+import warnings
 from collections.abc import Generator, Iterator
 from importlib import metadata
 from pathlib import Path
@@ -24,8 +25,10 @@ CELLS: pytest.StashKey[list[dict[str, Any]]] = pytest.StashKey()
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[CELLS] = []
     if importlib.util.find_spec("langchain_openai") is not None:
-        # LangChain keeps its clients in a cache, and closes none that the cache has given up.
+        # LangChain keeps its clients in a cache, and closes none that the cache has given up: seen
+        # in tests, and when everything is collected at the end.
         config.addinivalue_line("filterwarnings", "ignore:unclosed:ResourceWarning")
+        warnings.filterwarnings("ignore", "unclosed", ResourceWarning)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
