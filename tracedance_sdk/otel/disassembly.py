@@ -22,7 +22,7 @@ from tracedance_sdk.otel.spans import (
 from tracedance_sdk.otel.times import to_ns
 from tracedance_sdk.otel.tree import Node, Run
 from tracedance_sdk.otel.values import Values
-from tracedance_sdk.trace import UNKNOWN, Call, Json, Trace, Turn, assess, diff, plain
+from tracedance_sdk.trace import UNKNOWN, Call, Json, Trace, Turn, diff, plain
 
 _ID: Final = re.compile(r"(?!0+$)[0-9a-f]+")
 _AS_GIVEN: Final = Values(None)
@@ -117,8 +117,8 @@ class _Writer:
         read = run_head(Run(key, root, [], [], None, None), _AS_GIVEN)
         written = plain(trace.model_copy(update={"turns": (), "fidelity": type(trace.fidelity)()}))
         _note_difference(attributes, read, written)
-        if assess(trace).fidelity != trace.fidelity:
-            attributes[names.FIDELITY] = json_text(plain(trace.fidelity))
+        # Whoever reads it beside the traces of its sub-agents is told what is noted here, no more.
+        attributes[names.FIDELITY] = json_text(plain(trace.fidelity))
         error = trace.outcome.error if trace.outcome is not None else None
         self._spans.append(
             SpanRecord(
