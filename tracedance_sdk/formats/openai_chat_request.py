@@ -72,7 +72,9 @@ def chat_request(
 
 
 def _message(turn: ShownTurn) -> dict[str, Any]:
-    content = _content(turn.parts, turn.role) if turn.parts else None
+    # Null is for an assistant alone.
+    nothing = None if turn.role == "assistant" else ""
+    content = _content(turn.parts, turn.role) if turn.parts else nothing
     message: dict[str, Any] = {"role": turn.role, "content": content}
     if turn.calls:
         message["tool_calls"] = [
