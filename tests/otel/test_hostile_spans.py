@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import time
 import tracemalloc
@@ -45,6 +46,15 @@ CROWDS = {
     "one inside another": lambda n: (span(i, i - 1) for i in range(2, n)),
     "in a circle": lambda n: (span(i, i + 1 if i < n - 1 else 2) for i in range(2, n)),
 }
+
+
+@pytest.fixture(autouse=True)
+def heap_at_rest() -> Iterator[None]:
+    """Keep what other tests left behind out of the collections of garbage that fall in a time."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.mark.parametrize("shape", CROWDS)

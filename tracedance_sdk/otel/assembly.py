@@ -21,6 +21,7 @@ from tracedance_sdk.otel.values import Values, text_of
 from tracedance_sdk.otel.wrappers import without_wrappers
 from tracedance_sdk.trace import (
     APART,
+    ELSEWHERE,
     Fidelity,
     Note,
     Source,
@@ -203,6 +204,10 @@ def _trace(reading: Reading, damage: Iterable[Note]) -> Trace:
         return assess(trace, notes=notes)
     recorded = Fidelity.model_validate(reading.fidelity)
     notes = [item for item in notes if item.kind != APART]  # it was counted when it was written
-    if notes:
-        return assess(trace, notes=[*notes, *recorded.notes])
+    known = recorded.notes
+    if reading.has_fetched:
+        # Where it was told which values were elsewhere, the trace tells which of them still are.
+        known = tuple(item for item in known if item.kind != ELSEWHERE or not item.places)
+    if notes or reading.has_fetched:
+        return assess(trace, notes=[*notes, *known])
     return trace.model_copy(update={"fidelity": recorded})

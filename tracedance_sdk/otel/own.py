@@ -43,15 +43,18 @@ class Reading(NamedTuple):
 
     Attributes:
         fidelity: The document of the fidelity the trace was written with, if it was.
+        has_fetched: Whether a value is there now that was kept elsewhere when it was written.
     """
 
     document: dict[str, Any]
     notes: list[Note]
     fidelity: Json = None
+    has_fetched: bool = False
 
 
 def own_run(run: Run, values: Values) -> Reading:
     """Read a run from our own records."""
+    fetched = values.fetched
     head = run_head(run, values)
     messages, elsewhere = _messages(run, values)
     head["turns"], lost = _turns(messages, _executed(run, values))
@@ -67,7 +70,8 @@ def own_run(run: Run, values: Values) -> Reading:
     if lost or missing:
         notes.append(note("record_lost", missing, count=lost + len(missing)))
     fidelity = values.read(known.get(names.FIDELITY))
-    return Reading(head, notes, fidelity if isinstance(fidelity, dict) else None)
+    recorded = fidelity if isinstance(fidelity, dict) else None
+    return Reading(head, notes, recorded, values.fetched > fetched)
 
 
 def run_head(run: Run, values: Values) -> dict[str, Any]:

@@ -14,10 +14,14 @@ class Values:
 
     Args:
         blobs: Returns a blob's bytes by its digest, or None when it is not at hand.
+
+    Attributes:
+        fetched: How many values were fetched from elsewhere so far.
     """
 
     def __init__(self, blobs: Callable[[str], bytes | None] | None) -> None:
         self._blobs = blobs
+        self.fetched = 0
 
     def read(self, value: object) -> Json:
         """Return the value of a JSON attribute; `UNKNOWN` when it is absent or cut JSON."""
@@ -40,9 +44,11 @@ class Values:
         if data is None:
             return value
         try:
-            return parse_json(data, where="blob")
+            found = parse_json(data, where="blob")
         except InvalidJSON:
             return value
+        self.fetched += 1
+        return found
 
     def resolved_part(self, part: dict[str, Any]) -> dict[str, Any]:
         """Return a part of a turn's content with its text or data fetched."""

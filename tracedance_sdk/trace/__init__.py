@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.trace.families import as_one_run
     from tracedance_sdk.trace.fidelity import (
         APART,
+        ELSEWHERE,
         INCOMPLETE,
         KINDS,
         assess,
@@ -108,6 +109,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "APART",
+    "ELSEWHERE",
     "FORMAT",
     "INCOMPLETE",
     "KINDS",
@@ -207,7 +209,7 @@ __getattr__, __dir__ = lazy_face(
         "digest": ("content_hash", "imported_trace_id", "random_trace_id", "source_digest"),
         "document": ("build", "decode", "encode", "encode_json", "invalid_trace", "path_text"),
         "families": ("as_one_run",),
-        "fidelity": ("APART", "INCOMPLETE", "KINDS", "assess", "note", "with_tools"),
+        "fidelity": ("APART", "ELSEWHERE", "INCOMPLETE", "KINDS", "assess", "note", "with_tools"),
         "given": ("require_trace",),
         "markers": (
             "MASK",

@@ -50,6 +50,9 @@ KINDS: Final[dict[str, str]] = {
 APART: Final = "sub_agents_apart"
 """The kind of note that counts the sub-agents whose work is not in the trace."""
 
+ELSEWHERE: Final = "value_elsewhere"
+"""The kind of note that counts the values kept outside the trace."""
+
 INCOMPLETE: Final = ("record_lost", "record_altered")
 """Kinds of notes after which nothing that is not in the trace can be ruled out."""
 
@@ -236,7 +239,7 @@ class _Findings:
         if _has_mask(value):
             self._add("value_masked", spot)
         if isinstance(value, dict) and "$blob" in value and blob_digest(value) is not None:
-            self._add("value_elsewhere", spot)
+            self._add(ELSEWHERE, spot)
 
     def fit_for(self, trace: Trace, kinds: set[str]) -> tuple[Fitness, ...]:
         """Return what a trace with these kinds of notes is fit for."""
@@ -267,7 +270,7 @@ class _Findings:
         return any(isinstance(spot, str) or spot[0] < self._decided for spot in spots)
 
 
-_CONTEXT: Final = ("result_missing", "result_truncated", "value_elsewhere")
+_CONTEXT: Final = ("result_missing", "result_truncated", ELSEWHERE)
 """Kinds of notes after which a model would be shown less than the recorded one saw."""
 
 
