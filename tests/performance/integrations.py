@@ -2,13 +2,15 @@
 
 Each framework plays the same scene against a scripted endpoint: three model calls, two tool calls.
 A round plays it bare, recorded and traced by others, in changing order; what is compared is the
-processor time of the thread that drives the framework, less the bare run's, of the medians. Where
-a framework or the others' tracing works in several threads, it is the time of the whole process,
-and the endpoint is in another one.
+processor time of the thread that drives the framework, less the bare run's. Where a framework or
+the others' tracing works in several threads, it is the time of the whole process, and the endpoint
+is in another one.
 
 Neither recording nor tracing is switched on for one run alone, and classes that were just changed
 are slow at first. So each side is switched on for a block of plays, and the first of a block do not
-count.
+count. What else runs on the machine only adds to a time, and may last for seconds: the lower
+quartile of a block stands for it, and is compared with its neighbours' alone; the median round
+counts.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
@@ -32,7 +34,7 @@ Around = Callable[[], AbstractContextManager[Any]]
 STEPS = 5
 """Model calls and tool calls in the scene."""
 
-WARM, COUNTED = 8, 8
+WARM, COUNTED = 4, 12
 """Plays of a block that do not count, and that do."""
 
 
@@ -66,7 +68,7 @@ def added_costs(
         clock: Tells processor seconds.
     """
     sides = {"bare": Side(), "ours": ours, "theirs": theirs}
-    found: dict[str, list[float]] = {name: [] for name in sides}
+    rounds: list[Round] = []
     for side in sides.values():
         list(_played(play, side, clock))
     # What is loaded by now stays, and need not be looked through before each play.
@@ -74,17 +76,40 @@ def added_costs(
     gc.freeze()
     for number in range(blocks):
         names = list(sides)
-        for name in names[number % 3 :] + names[: number % 3]:
-            found[name] += _played(play, sides[name], clock)
+        taken = {
+            name: _least(_played(play, sides[name], clock))
+            for name in names[number % 3 :] + names[: number % 3]
+        }
+        rounds.append(Round(**taken))
     gc.unfreeze()
-    bare_time, first, second = (statistics.median(found[name]) for name in sides)
-    low, high = _spread(found)
-    ours_added, theirs_added = ((taken - bare_time) / STEPS for taken in (first, second))
-    detail = (
-        f"{duration(ours_added)} against {duration(theirs_added)} a step"
-        f" of {duration(bare_time / STEPS)}"
+    low, median, high = statistics.quantiles(
+        [played.ratio for played in rounds], n=4, method="inclusive"
     )
-    return Measured(ours_added / theirs_added, low, high, detail)
+    ours_added, theirs_added, bare = (
+        statistics.median(times) / STEPS
+        for times in zip(
+            *((r.ours - r.bare, r.theirs - r.bare, r.bare) for r in rounds), strict=True
+        )
+    )
+    detail = f"{duration(ours_added)} against {duration(theirs_added)} a step of {duration(bare)}"
+    return Measured(median, low, high, detail)
+
+
+class Round(NamedTuple):
+    """Seconds of a play on each side, one block after the other."""
+
+    bare: float
+    ours: float
+    theirs: float
+
+    @property
+    def ratio(self) -> float:
+        """What we add, as a multiple of what others add."""
+        return (self.ours - self.bare) / max(self.theirs - self.bare, 1e-9)
+
+
+def _least(times: Iterable[float]) -> float:
+    return statistics.quantiles(times, n=4, method="inclusive")[0]
 
 
 def _played(play: Callable[[], object], side: Side, clock: Callable[[], float]) -> Iterator[float]:
@@ -101,19 +126,7 @@ def _played(play: Callable[[], object], side: Side, clock: Callable[[], float]) 
 
 def blocks_of(effort: Effort) -> int:
     """Return how many blocks of each side are played."""
-    return max(6, effort.rounds // 2)
-
-
-def _spread(found: Mapping[str, Sequence[float]]) -> tuple[float, float]:
-    """Return the quartiles of the blocks' own ratios."""
-    ratios = []
-    for at in range(0, len(found["bare"]), COUNTED):
-        bare, ours, theirs = (
-            statistics.median(times[at : at + COUNTED]) for times in found.values()
-        )
-        ratios.append((ours - bare) / max(theirs - bare, 1e-9))
-    low, _, high = statistics.quantiles(ratios, n=4, method="inclusive")
-    return low, high
+    return max(6, effort.rounds)
 
 
 def recorded(module: Any) -> Side:

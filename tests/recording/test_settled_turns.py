@@ -14,6 +14,7 @@ import tracedance_sdk as td
 from tracedance_sdk.errors import InvalidTrace
 from tracedance_sdk.otel import message_json, message_of
 from tracedance_sdk.recording.messages import is_settled, turn_document, turn_of
+from tracedance_sdk.recording.values import freeze
 
 WORDS = st.text(max_size=8)
 JSON = st.recursive(
@@ -56,7 +57,7 @@ FACTS = st.fixed_dictionaries(
 def test_a_settled_document_is_written_as_its_turn(
     role: Any, content: list[Any], calls: list[Any], facts: dict[str, Any]
 ) -> None:
-    document = orjson.loads(turn_document(role, content, calls, **facts))
+    document = orjson.loads(freeze(turn_document(role, content, calls, **facts)))
     if is_settled(document):
         turn = turn_of(document)
         assert message_of(document) == message_json(turn, placed=False)

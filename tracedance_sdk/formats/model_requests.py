@@ -58,12 +58,14 @@ def request_from_chat(body: Mapping[str, Any]) -> ModelRequest:
         >>> asked.model, [message.text for message in asked.messages]
         ('m', ['Hi'])
     """
-    place = Place(_WHERE, "$")
-    items = place.expect(body.get("messages"), list)
+    items = body.get("messages")
+    if type(items) is not list:
+        items = Place(_WHERE, "$").expect(items, list)
     messages: list[Message] = []
     for index, item in enumerate(items):
         message = item if type(item) is Message else read_message(item)
         if message is None:
+            place = Place(_WHERE, "$")
             misfit = Misfit(f"expected a message, got {item!r:.40}", "messages", index)
             raise place.located(misfit)
         messages.append(message)

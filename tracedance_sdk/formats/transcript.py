@@ -25,8 +25,8 @@ from tracedance_sdk.trace import (
     assess,
     build,
     note,
-    parse_compact,
     parse_json,
+    parse_short,
 )
 
 _MOST_PLACES: Final = 5
@@ -320,9 +320,9 @@ def read_arguments(text: str) -> tuple[Json | Unknown, str | None]:
     """
     if not text.strip():
         return {}, text
-    value = parse_compact(text)
+    value, is_compact = parse_short(text)
     if value is not UNKNOWN:
-        return value, None
+        return value, None if is_compact else text
     try:
         return parse_json(text, where="arguments"), text
     except InvalidJSON:

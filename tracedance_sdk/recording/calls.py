@@ -234,6 +234,7 @@ def start_call(
     call_id: str | int | None = None,
     requested_by: RequestedBy = "agent",
     as_requested: bool = False,
+    is_clean: bool = False,
 ) -> C:
     """Freeze the arguments, put the start of the call on record and return the open call.
 
@@ -245,6 +246,7 @@ def start_call(
         requested_by: Who asked for a call made in the run itself.
         form: What sort of open call to make.
         as_requested: Name and id are those of a request that is on record.
+        is_clean: The arguments surely hold nothing to be masked.
     """
     run = scope.run
     known_id = id_text(call_id, run.faults)
@@ -263,7 +265,7 @@ def start_call(
         call_id=place.call_id,
         index=place.number,
         turn=place.turn,
-        arguments=run.text(data),
+        arguments=run.kept(data) if is_clean else run.text(data),
         bound_by=place.bound_by,
         requested_by=by,
         parent_call_id=scope.call_id,

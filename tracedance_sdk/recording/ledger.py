@@ -92,7 +92,7 @@ class Ledger:
         with self._lock:
             number = next(self._numbers)
             turn = self._open
-            if call_id is not None and not any(r.id == call_id for r in self._requests):
+            if call_id is not None and self._earlier and not self._asks_now(call_id):
                 before = self._asked_before(lambda request: request.id == call_id)
                 if before is not None:
                     return Place(number, *before, "id")
@@ -116,6 +116,10 @@ class Ledger:
                 turn = self._open_synthetic()
             return Place(number, turn, call_id or new_call_id(), "synthetic")
 
+    def _asks_now(self, call_id: str) -> bool:
+        """Whether the open turn asks for a call with this id, answered or not."""
+        return any(request.id == call_id for request in self._requests)
+
     def _position(self, call_id: str | None) -> int | None:
         """Return where the open turn asks for the call with this id, which no call has answered."""
         if call_id is None:
@@ -130,7 +134,7 @@ class Ledger:
 
         Another model may be asked in between, for a title or a summary.
         """
-        if self._open is not None:
+        if self._open is not None and len(self._bound) < len(self._requests):
             left = [r for place, r in enumerate(self._requests) if place not in self._bound]
             self._earlier += [(self._open, request) for request in left]
             del self._earlier[:-_MOST_WAITING]
@@ -144,11 +148,19 @@ class Ledger:
                 return turn, request.id or new_call_id()
         return None
 
-    def unanswered(self) -> list[Request]:
-        """Return what was asked for and no call has answered: in the open turn, then before it."""
+    def unanswered(self, call_id: str | None) -> Request | None:
+        """Return the first request with this id that no call has answered, or without one any.
+
+        The open turn comes first, then the latest one before it.
+        """
         with self._lock:
-            here = [r for place, r in enumerate(self._requests) if place not in self._bound]
-            return [*here, *(request for _, request in reversed(self._earlier))]
+            for place, request in enumerate(self._requests):
+                if place not in self._bound and call_id in (None, request.id):
+                    return request
+            for _, request in reversed(self._earlier):
+                if call_id in (None, request.id):
+                    return request
+            return None
 
     def place_of_user(self, call_id: str | None) -> Place:
         """Return the place of a simulated user's call: in the user's turn, if that is the last."""

@@ -10,8 +10,7 @@ from pydantic import ValidationError
 
 from tracedance_sdk.errors import InvalidJSON, InvalidOption
 from tracedance_sdk.recording.identifiers import new_call_id
-from tracedance_sdk.recording.usages import usage_document
-from tracedance_sdk.recording.values import freeze
+from tracedance_sdk.recording.usages import ReadUsage, usage_document
 from tracedance_sdk.trace import (
     UNKNOWN,
     Json,
@@ -39,12 +38,15 @@ _BARE: Final = 2
 """Fields of a part that is words and nothing else."""
 
 _USAGE: Final = frozenset(Usage.model_fields)
-_AS_THEY_ARE: Final = frozenset({str, int, bool, dict, list})
+_AS_THEY_ARE: Final = frozenset({str, int, bool, dict, list, ReadUsage})
+_COUNTS: Final[tuple[object, ...]] = (dict, ReadUsage)
 _NOTHING: Final[dict[str, Json]] = {}
 
 
-def turn_document(role: Role, content: object, calls: Iterable[object], **facts: Any) -> bytes:
-    """Return the document of a turn as JSON, frozen now.
+def turn_document(
+    role: Role, content: object, calls: Iterable[object], **facts: Any
+) -> dict[str, Any]:
+    """Return the document of a turn; what was given is part of it, and not copied.
 
     Args:
         role: Of the turn.
@@ -70,7 +72,38 @@ def turn_document(role: Role, content: object, calls: Iterable[object], **facts:
     for key, value in facts.items():
         if value is not None:
             document[key] = value if type(value) in _AS_THEY_ARE else _plain(value)
-    return freeze(document)
+    return document
+
+
+def told_document(
+    role: Role, content: Iterable[Any], calls: Iterable[Any], facts: dict[str, Any]
+) -> dict[str, Any] | None:
+    """Return the document of a turn that was read in a message, where it is plain words and calls.
+
+    Args:
+        role: Of the turn.
+        content: What was said, as parts of ours.
+        calls: What the turn asks for, each with its id and name.
+        facts: Further fields of the turn.
+
+    Returns:
+        What `turn_document` would; None for a turn that only that can tell of.
+    """
+    parts = list(content)
+    usage = facts.get("usage")
+    if not (usage is None or type(usage) is ReadUsage) or not all(map(_is_bare, parts)):
+        return None
+    asked = []
+    for place, call in enumerate(calls):
+        if not _is_settled_request(call):
+            return None
+        asked.append({"index": place, **call})
+    origin = facts.pop("origin", None) or ORIGINS[role]
+    document = {"index": 0, "role": role, "origin": origin, "content": parts, "calls": asked}
+    for key, value in facts.items():
+        if value is not None:
+            document[key] = value if type(value) in _AS_THEY_ARE else _plain(value)
+    return document
 
 
 def is_settled(document: Mapping[str, Any]) -> bool:
@@ -86,8 +119,9 @@ def is_settled(document: Mapping[str, Any]) -> bool:
         if not _is_bare(part):
             return False
     for call in document["calls"]:
-        words = (call["id"], call["name"], call.get("raw_arguments", ""))
-        if any(type(word) is not str for word in words):
+        if type(call["id"]) is not str or type(call["name"]) is not str:
+            return False
+        if type(call.get("raw_arguments", "")) is not str:
             return False
     return "synthetic" not in document and _has_settled_facts(document)
 
@@ -97,7 +131,7 @@ def _has_settled_facts(document: Mapping[str, Any]) -> bool:
     origin = document["origin"]
     if type(origin) is not str or origin not in _ORIGINS:
         return False
-    if type(settings) is not dict or type(usage) is not dict:
+    if type(settings) is not dict or type(usage) not in _COUNTS:
         return False
     for key, count in usage.items():
         if key in _USAGE and (type(count) is not int or key == "cost_usd"):
@@ -185,9 +219,10 @@ def _requested(call: object, place: int) -> dict[str, Json]:
 
 def _is_settled_request(call: dict[Any, Any]) -> bool:
     """Whether a call says its id and its name, and nothing that we have another word for."""
-    call_id, raw = call.get("id"), call.get("raw_arguments", "")
-    is_named = type(call_id) is str is type(call.get("name")) and bool(call_id)
-    return is_named and raw is not None and call.keys() <= _ASKED
+    call_id, name = call.get("id"), call.get("name")
+    if type(call_id) is not str or type(name) is not str or not call_id:
+        return False
+    return call.get("raw_arguments", "") is not None and call.keys() <= _ASKED
 
 
 def _flattened(fields: Mapping[str, Any], call: object) -> Mapping[str, Any]:

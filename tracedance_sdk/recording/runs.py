@@ -201,6 +201,10 @@ class Run:
         """
         if self._redact is not None:
             data = GUARD.attempt("redaction", self.faults, self._redact, data) or UNCHECKED
+        return self.kept(data)
+
+    def kept(self, data: bytes) -> str:
+        """Return JSON that holds nothing to be masked as it is kept; see `text`."""
         if len(data) > BLOB_BYTES and self._put_blob is not None:
             return self._as_blob(data, self._put_blob)
         return data.decode()

@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from tracedance_sdk.otel import message_of
+from tracedance_sdk.otel import OURS, message_of
 from tracedance_sdk.recording.masked_turns import masked_document
 from tracedance_sdk.recording.messages import (
     is_settled,
     requests_of,
+    told_document,
     turn_document,
     turn_of,
 )
+from tracedance_sdk.recording.values import freeze, frozen_fast
 from tracedance_sdk.trace import Json, Request, Role, plain
 
 if TYPE_CHECKING:
@@ -33,24 +35,33 @@ class SettledTurn(NamedTuple):
     Attributes:
         told: Its document as it was reported.
         requests: What it asks for, for binding.
-        document: Its document for the record; the index is still to be set.
+        message: Itself as a message for the record; the index is still to be set.
+        is_clean: It surely held nothing to be masked.
         started_at: When it began.
         ended_at: When it ended.
     """
 
     told: Mapping[str, Any]
     requests: list[Request]
-    document: dict[str, Any]
+    message: dict[str, Json]
+    is_clean: bool
     started_at: datetime | None
     ended_at: datetime | None
 
-    def message(self) -> dict[str, Json]:
-        """Return it as a message."""
-        return message_of(self.document)
+    @property
+    def facts(self) -> Any:
+        """What its message says of it under our name, by field."""
+        return self.message[OURS]
 
 
 def settled_turn(
-    run: Run, role: Role, content: object, calls: Iterable[object], facts: dict[str, Any]
+    run: Run,
+    role: Role,
+    content: Any,
+    calls: Iterable[object],
+    facts: dict[str, Any],
+    *,
+    is_lasting: bool = False,
 ) -> SettledTurn:
     """Return a turn as the run's trace has it, its secrets masked.
 
@@ -60,23 +71,35 @@ def settled_turn(
         content: What was said.
         calls: What the turn asks for.
         facts: Further fields of the turn.
+        is_lasting: Parts and calls were read in a message, and nobody changes them: they need not
+            be copied.
 
     Raises:
         InvalidOption: A role or call that cannot be used.
         InvalidTrace: Another field of a wrong type.
     """
     times = facts.get("started_at"), facts.get("ended_at")
-    data = turn_document(role, content, calls, **facts)
-    told = orjson.loads(data)
-    is_clean = run.is_clean(data)
-    if is_clean and _is_utc(times[0]) and _is_utc(times[1]) and is_settled(told):
-        return SettledTurn(told, requests_of(told, str), told, *times)
+    told = told_document(role, content, calls, facts) if is_lasting else None
+    if told is None:
+        document = turn_document(role, content, calls, **facts)
+        told = orjson.loads(freeze(document))
+    if _is_utc(times[0]) and _is_utc(times[1]) and is_settled(told):
+        message = message_of(told)
+        data = frozen_fast(message)
+        if data is not None and run.is_clean(data):
+            return SettledTurn(told, requests_of(told, str), message, True, *times)
+    return _built_turn(run, orjson.loads(freeze(told)))
+
+
+def _built_turn(run: Run, told: dict[str, Any]) -> SettledTurn:
     turn = turn_of(told)
     document = {"content": [], "calls": [], **plain(turn)}
+    is_clean = run.is_clean(freeze(document))
     if not is_clean:
         document = masked_document(document, run.masked_value)
     requests = requests_of(told, str if is_clean else run.words)
-    return SettledTurn(told, requests, document, turn.started_at, turn.ended_at)
+    message = message_of(document)
+    return SettledTurn(told, requests, message, is_clean, turn.started_at, turn.ended_at)
 
 
 def _is_utc(moment: object) -> bool:

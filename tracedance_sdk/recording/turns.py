@@ -43,31 +43,51 @@ class TurnLog:
         self._run = run
         self.waiting: list[Waiting] = []
         self.told: Callable[[Mapping[str, Any]], object] | None = None
+        self._settled: Callable[..., SettledTurn] | None = None
 
     def messages_waiting(self) -> str | None:
         """Return the JSON of the messages since the last chat span; None when there is none."""
         return joined_messages([waiting.message for waiting in self.waiting])
 
-    def record(self, role: Role, content: object, calls: Iterable[object], **facts: Any) -> None:
-        """Record a turn that has happened.
+    def record(
+        self,
+        role: Role,
+        content: object,
+        calls: Iterable[object],
+        *,
+        is_lasting: bool = False,
+        **facts: Any,
+    ) -> bool:
+        """Record a turn that has happened, and return whether it surely held nothing to mask.
+
+        Args:
+            role: Of the turn.
+            content: What was said.
+            calls: What the turn asks for.
+            is_lasting: See `settled_turn`.
+            facts: Further fields of the turn.
 
         Raises:
             InvalidOption: A role or call that cannot be used.
             InvalidTrace: Another field of a wrong type.
         """
-        from tracedance_sdk.recording.settled_turns import settled_turn
+        if self._settled is None:
+            from tracedance_sdk.recording.settled_turns import settled_turn
 
+            self._settled = settled_turn
         if facts.get("started_at") is None:
             facts["started_at"] = datetime.now(UTC)
-        turn = settled_turn(self._run, role, content, calls, facts)
-        is_copied = "copied_context" in turn.document
-        turn.document["index"] = self._run.ledger.add_turn(role, turn.requests, is_copied=is_copied)
+        turn = self._settled(self._run, role, content, calls, facts, is_lasting=is_lasting)
+        written = turn.facts
+        is_copied = "copied_context" in written
+        written["index"] = self._run.ledger.add_turn(role, turn.requests, is_copied=is_copied)
         GUARD.attempt("turn", self._run.faults, self._write, turn)
         if self.told is not None:
             self.told(turn.told)
+        return turn.is_clean
 
     def _write(self, turn: SettledTurn) -> None:
-        message = turn.message()
+        message = turn.message
         if message["role"] != "assistant":
             attributes = turn_attributes(message)
             self.waiting.append(Waiting(turn.told, str(attributes[INPUT_MESSAGES])))
@@ -86,7 +106,7 @@ class TurnLog:
         run = self._run
         start_ns = _ns(turn.started_at)
         end_ns = max(start_ns, _ns(turn.ended_at))
-        model = turn.document.get("model")
+        model = turn.facts.get("model")
         name = CHAT if model is None else f"{CHAT} {model}"
         span: Any = None
         if run.spans is not None:

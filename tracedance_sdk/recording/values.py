@@ -73,6 +73,14 @@ def freeze(value: object) -> bytes:
         >>> freeze({"tags": {"b", "a"}, "ratio": float("nan")})
         b'{"tags":["a","b"],"ratio":{"$type":"float","$repr":"nan"}}'
     """
+    return frozen_fast(value) or _freeze_slowly(value)
+
+
+def frozen_fast(value: object) -> bytes | None:
+    """Return what `freeze` does, where that takes a look; None for values that need a closer one.
+
+    Of what is made of dictionaries, lists, text and numbers alone, few do.
+    """
     try:
         data = orjson.dumps(value, option=_NATIVE)
         if type(value) is str or (b"null" not in data and len(data) <= 2 * _CONTAINER_LEVELS):
@@ -82,7 +90,7 @@ def freeze(value: object) -> bytes:
     except BaseException as error:
         if is_meant_for_host(error):
             raise
-    return _freeze_slowly(value)
+    return None
 
 
 def _is_faithful(value: object, data: bytes) -> bool:

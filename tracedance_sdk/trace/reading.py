@@ -43,6 +43,9 @@ _QUOTE: Final = ord('"')
 _DIGITS: Final = b"0123456789"
 _OUTLINE: Final = bytes(ord("0" if byte in _DIGITS else ".") for byte in range(256))
 _LONG_INTEGER: Final = re.compile(rb"(?:^|[ \t\r\n:,\[-])[0-9]{19}")
+_LOST: Final = re.compile(r"[0-9]{16}")
+"""What every number has that the fast reader rounds."""
+
 _KEY_END: Final = re.compile(rb'"[ \t\r\n]*:')
 _KEY_END_OUTSIDE: Final = re.compile(rb'(?<!\\)"[ \t\r\n]*:')
 """The same but for quotes inside texts, which agents' logs are full of."""
@@ -240,13 +243,28 @@ def parse_compact(text: str) -> Json | Unknown:
     Much text is as the fast writer writes it, and short enough that it cannot be nested too deeply:
     then reading loses nothing, and one comparison shows it.
     """
+    value, is_compact = parse_short(text)
+    return value if is_compact else UNKNOWN
+
+
+def parse_short(text: str) -> tuple[Json | Unknown, bool]:
+    """Return the value of a JSON text, and whether the text is its compact JSON.
+
+    Much text is so short that it cannot be nested too deeply, and is either as the fast writer
+    writes it or has no number that could be lost.
+
+    Returns:
+        `UNKNOWN` and False when `parse_json` must look.
+    """
     if len(text) > 2 * MAX_DEPTH:
-        return UNKNOWN
+        return UNKNOWN, False
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
-        return UNKNOWN
-    return value if orjson.dumps(value).decode() == text else UNKNOWN
+        return UNKNOWN, False
+    if orjson.dumps(value).decode() == text:
+        return value, True
+    return (UNKNOWN if _LOST.search(text) else value), False
 
 
 def _is_written(value: Json, raw: bytes, max_depth: int) -> bool | None:

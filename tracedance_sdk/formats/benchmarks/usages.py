@@ -7,6 +7,7 @@ from typing import Any, Final
 from tracedance_sdk.trace import Json, Usage
 
 _LARGEST: Final = 2**63
+_FIELDS: Final = frozenset(Usage.model_fields)
 
 
 def usage_fields(usage: Json, *, cost_usd: Json = None) -> dict[str, Any] | None:
@@ -47,7 +48,7 @@ def usage_fields(usage: Json, *, cost_usd: Json = None) -> dict[str, Any] | None
 
 def _fits(key: str, item: Json) -> bool:
     """Whether a value may stand under a key; that of a field of `Usage` has to be of its kind."""
-    if key not in Usage.model_fields:
+    if key not in _FIELDS:
         return True
     if isinstance(item, bool) or not isinstance(item, (int, float)):
         return False

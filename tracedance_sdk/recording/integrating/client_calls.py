@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextvars import Token
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tracedance_sdk.recording.contexts import reset_quietly
 from tracedance_sdk.recording.guard import GUARD, PROCESS_FAULTS
-from tracedance_sdk.recording.integrating.client_replies import ASKED, Following
+from tracedance_sdk.recording.integrating.client_replies import Following
 from tracedance_sdk.recording.integrating.client_requests import asked_in, is_recorded, settled
 from tracedance_sdk.recording.integrating.model_calls import (
     ModelCall,
@@ -81,14 +79,14 @@ class ClientApi:
         if call is None:
             return ask()
         following = Following(call, self._read_reply, self._pieces)
-        tokens = call.enter(), ASKED.set(following)
+        token = call.enter()
         try:
             found = ask()
         except BaseException as error:
-            _leave(call, *tokens)
+            call.leave(token)
             call.fail(error, call.seen_so_far)
             raise
-        _leave(call, *tokens)
+        call.leave(token)
         return _begun(following, found, within)
 
     async def send_async(
@@ -99,24 +97,18 @@ class ClientApi:
         if call is None:
             return await ask()
         following = Following(call, self._read_reply, self._pieces)
-        tokens = call.enter(), ASKED.set(following)
+        token = call.enter()
         try:
             found = await ask()
         except BaseException as error:
-            _leave(call, *tokens)
+            call.leave(token)
             call.fail(error, call.seen_so_far)
             raise
-        _leave(call, *tokens)
+        call.leave(token)
         return _begun(following, found, within)
 
     def _start(self, given: Mapping[str, Any]) -> ModelCall | None:
         return start_model_call(partial(asked_in, given, self._read_request, self._messages))
-
-
-def _leave(call: ModelCall, token: Token[Any], asked: Token[Any]) -> None:
-    call.leave(token)
-    if not reset_quietly(ASKED, asked):
-        ASKED.set(None)
 
 
 def _begun(following: Following, found: Any, within: str | None) -> Any:

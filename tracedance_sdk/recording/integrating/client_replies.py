@@ -8,7 +8,6 @@ pieces, and otherwise the turn says ``not_seen``.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextvars import ContextVar
 from functools import partial
 from types import AsyncGeneratorType, GeneratorType
 from typing import Any, Final
@@ -20,7 +19,7 @@ from tracedance_sdk.recording.integrating.client_bodies import (
     read_body,
     said_or_failed,
 )
-from tracedance_sdk.recording.integrating.model_calls import ModelCall, ModelReply
+from tracedance_sdk.recording.integrating.model_calls import ModelCall, ModelReply, call_around
 from tracedance_sdk.recording.integrating.patches import Patches
 from tracedance_sdk.recording.integrating.streams import (
     Pieces,
@@ -32,10 +31,6 @@ from tracedance_sdk.recording.integrating.streams import (
 _MARK: Final = "_tracedance_following"
 IN_PIECES: Final = {"iter_bytes": "", "iter_text": "", "iter_lines": "\n"}
 """Methods that give a body in pieces → what they take from the end of each."""
-
-
-ASKED: Final[ContextVar[Following | None]] = ContextVar("tracedance_asked", default=None)
-"""What follows the reply to the request that is being made here."""
 
 
 class Following:
@@ -54,6 +49,7 @@ class Following:
         pieces: Callable[[], Pieces],
     ) -> None:
         self._call = call
+        call.following = self
         self._read = read
         self._pieces = pieces
         self._is_stream = False
@@ -191,9 +187,11 @@ def _following(did: str, wrapped: Any, response: Any, args: Any, kwargs: dict[st
     try:
         value = wrapped(*args, **kwargs)
     except BaseException as error:
-        _tell(response, partial(Following.failed, response=response, error=error), ASKED.get())
+        _tell_failure(response, error)
         raise
-    _tell(response, lambda followed: followed.after(did, response, value))
+    followed = _known_to(response)
+    if followed is not None:
+        GUARD.attempt("reply", PROCESS_FAULTS, followed.after, did, response, value)
     return value
 
 
@@ -212,16 +210,29 @@ async def _following_async(
     try:
         value = await wrapped(*args, **kwargs)
     except BaseException as error:
-        _tell(response, partial(Following.failed, response=response, error=error), ASKED.get())
+        _tell_failure(response, error)
         raise
-    _tell(response, lambda followed: followed.after(did, response, value))
+    followed = _known_to(response)
+    if followed is not None:
+        GUARD.attempt("reply", PROCESS_FAULTS, followed.after, did, response, value)
     return value
 
 
-def _tell(response: Any, tell: Callable[[Following], None], other: Following | None = None) -> None:
-    followed = _followed(response) or _followed(getattr(response, "_raw_stream", None)) or other
+def _tell_failure(response: Any, error: BaseException) -> None:
+    followed = _known_to(response) or _asked_here()
     if followed is not None:
-        GUARD.attempt("reply", PROCESS_FAULTS, tell, followed)
+        GUARD.attempt("reply", PROCESS_FAULTS, followed.failed, response, error)
+
+
+def _known_to(response: Any) -> Following | None:
+    """Return what follows a response, or a stream made of one."""
+    return _followed(response) or _followed(getattr(response, "_raw_stream", None))
+
+
+def _asked_here() -> Following | None:
+    """Return what follows the reply to the request that is being made here."""
+    call = call_around()
+    return None if call is None else call.following
 
 
 def _followed(response: Any) -> Following | None:

@@ -20,7 +20,11 @@ from tracedance_sdk.recording.values import freeze
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 _REMEMBERED: Final = 4
 _DEPTH: Final = 60
-_MOST_ITEMS: Final = 100_000
+_STRICT: Final = (
+    orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_DATETIME
+    | orjson.OPT_PASSTHROUGH_SUBCLASS
+)
 _BESIDE: Final = frozenset({"extra_headers", "extra_query", "extra_body", "timeout"})
 
 
@@ -50,18 +54,11 @@ def settled(given: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def _is_json(value: Any) -> bool:
-    """Whether a value is made of dictionaries, lists and scalars alone."""
-    pending = [value]
-    for item in pending:
-        kind = type(item)
-        if kind is dict:
-            pending += [inner for inner in item.values() if type(inner) not in _SCALARS]
-        elif kind is list:
-            pending += [inner for inner in item if type(inner) not in _SCALARS]
-        elif kind not in _SCALARS:
-            return False
-        if len(pending) > _MOST_ITEMS:
-            return False
+    """Whether a value is made of dictionaries, lists and scalars alone, as far as a look tells."""
+    try:
+        orjson.dumps(value, option=_STRICT)
+    except (TypeError, ValueError):
+        return False
     return True
 
 
@@ -177,10 +174,8 @@ def _read(message: Any) -> _Kept:
 
 def _json_copy(value: Any) -> Any:
     """Return a copy of what JSON can say; None for anything else."""
-    if not _is_json(value):
-        return None
     try:
-        copy = orjson.loads(orjson.dumps(value))
+        copy = orjson.loads(orjson.dumps(value, option=_STRICT))
     except (TypeError, ValueError):
         return None
     return copy if copy == value else None
@@ -244,9 +239,12 @@ def asked_in(given: Mapping[str, Any], read: Any, messages: str) -> ModelRequest
     body: dict[str, Any] = {}
     tools: list[dict[str, Any]] | None = None
     for name, value in given.items():
-        if name in _BESIDE or is_absent(value):
+        if type(value) in _SCALARS:
+            if value is not None and name not in _BESIDE:
+                body[name] = value
+        elif name in _BESIDE or is_absent(value):
             continue
-        if name == messages and isinstance(value, (list, tuple)):
+        elif name == messages and isinstance(value, (list, tuple)):
             body[name] = history.read(value)
         elif name == "tools" and "functions" not in given:
             tools = history.read_tools(value)

@@ -67,7 +67,8 @@ class Talk:
         # None where the last reply has no id that is known.
         self._last_reply: str | None = ""
         self._described: tuple[str | None, Sequence[Mapping[str, Any]]] = None, ()
-        self._requests: dict[str, tuple[str, Json]] = {}
+        # By call: what it was asked with, and whether that surely holds nothing to mask.
+        self._arguments: dict[str, tuple[Json, bool]] = {}
         # Whoever called a sub-agent wrote all that it is asked before it says something.
         self._wants_task = run.identity.parent_call_id is not None
         for waiting in turns.waiting:
@@ -156,28 +157,34 @@ class Talk:
     ) -> None:
         calls = [_request(call) for call in asked]
         self._told += 1
-        for call in calls:
-            self._requests[call["id"]] = (call["name"], call.get("arguments"))
-        while len(self._requests) > _MOST_WAITING:
-            del self._requests[next(iter(self._requests))]
         self._is_telling = True
+        is_clean = False
         try:
-            self._turns.record(role, parts, calls, **facts)
+            is_clean = self._turns.record(role, parts, calls, is_lasting=True, **facts)
         finally:
             self._is_telling = False
+            for call in calls:
+                self._arguments[call["id"]] = call.get("arguments"), is_clean
+            while len(self._arguments) > _MOST_WAITING:
+                del self._arguments[next(iter(self._arguments))]
 
     def _take(self, result: SeenResult) -> None:
         """Record a result that only a message told: its call was made where nobody looked."""
-        waiting = self._run.ledger.unanswered()
-        asked = next((r for r in waiting if result.call_id is None or r.id == result.call_id), None)
+        asked = self._run.ledger.unanswered(result.call_id)
         if asked is None:
             return
-        _, arguments = self._requests.pop(asked.id or "", (asked.name, None))
+        arguments, is_clean = self._arguments.pop(asked.id or "", (None, False))
         scope = scope_in(self._run)
         if scope.call_id is not None:
             scope = self._run.root
         call = start_call(
-            scope, asked.name, arguments, form=ToldCall, call_id=asked.id, as_requested=True
+            scope,
+            asked.name,
+            arguments,
+            form=ToldCall,
+            call_id=asked.id,
+            as_requested=True,
+            is_clean=is_clean,
         )
         if result.ok is None and result.error is None:
             call.end_now(None if result.content is UNKNOWN else result.content)

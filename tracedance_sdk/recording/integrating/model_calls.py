@@ -69,6 +69,7 @@ class ModelCall:
         is_over: It has ended.
         seen_so_far: Returns what has come of a reply that is being read; used when the run ends
             before the reply does.
+        following: What follows the reply on its way to the program; None where nothing does.
     """
 
     def __init__(self, run: Run, request: ModelRequest, *, shown: Shown) -> None:
@@ -76,6 +77,7 @@ class ModelCall:
         self._request = request
         self._shown = shown
         self.seen_so_far: Callable[[], ModelReply | None] | None = None
+        self.following: Any = None
         self._started_at = datetime.now(UTC)
         self.is_over = False
         run.streams.add(self)
@@ -168,6 +170,11 @@ class ModelCall:
 
 
 _WITHIN: Final[ContextVar[ModelCall | None]] = ContextVar("tracedance_model_call", default=None)
+
+
+def call_around() -> ModelCall | None:
+    """Return the model call that is being made here."""
+    return _WITHIN.get()
 
 
 def start_model_call(read: Callable[[], ModelRequest]) -> ModelCall | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
 from tracedance_sdk.recording.wrappers import Recorded, lookup
@@ -37,17 +38,23 @@ class Patched(Recorded):
         self._self_method_of = method_of
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if self._self_method_of is None:
+            return super().__get__(instance, owner)
         # A class gives its function itself, each time the same: libraries tell by it whether a
-        # subclass has a method of its own.
-        if instance is None and self._self_method_of is not None:
-            return self
-        return super().__get__(instance, owner)
+        # subclass has a method of its own. What it gives its instances is a plain method.
+        return self if instance is None else MethodType(self, instance)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call what is around the function; of a method, the first argument is its object."""
-        if self._self_method_of is None:
+        if self._self_method_of is None or not args:
             return super().__call__(*args, **kwargs)
-        return super().__get__(None, self._self_method_of)(*args, **kwargs)
+        is_enabled: Any = self._self_enabled
+        if not is_enabled():
+            return self.__wrapped__(*args, **kwargs)
+        around: Any = self._self_wrapper
+        instance = args[0]
+        bound = self.__wrapped__.__get__(instance, type(instance))
+        return around(bound, instance, args[1:], kwargs)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         name = getattr(self, "__qualname__", None)
