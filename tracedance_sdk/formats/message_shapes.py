@@ -12,6 +12,7 @@ from typing import Any, Final
 from tracedance_sdk.formats.chat_messages import plain_chat_message
 from tracedance_sdk.formats.message_pieces import Message, Piece, SeenCall, SeenResult, Speaker
 from tracedance_sdk.formats.piece_shapes import read_call, read_pieces
+from tracedance_sdk.formats.response_items import plain_response_item
 from tracedance_sdk.formats.transcript import reasoning_part, text_part
 from tracedance_sdk.trace import Json
 
@@ -53,7 +54,8 @@ def read_message(value: Any, *, speaker: Speaker | None = None) -> Message | Non
         return Message(speaker, (text_part(value),)) if speaker is not None else None
     if not isinstance(value, dict):
         return None
-    return plain_chat_message(value) or read_object(value, speaker=speaker)
+    quick = plain_chat_message(value) or plain_response_item(value)
+    return quick or read_object(value, speaker=speaker)
 
 
 def read_object(value: dict[str, Any], *, speaker: Speaker | None = None) -> Message | None:

@@ -18,6 +18,7 @@ from tracedance_sdk.recording.integrating import (
     ModelReply,
     Reading,
     attempt,
+    reply_in,
     start_model_call,
 )
 from tracedance_sdk.recording.scopes import open_runs
@@ -236,11 +237,9 @@ def _reply(response: Any, received: Received) -> ModelReply:
 
 
 def _told(body: dict[str, Any], received: Received) -> ModelReply:
-    said = said_in_responses(body)
-    return ModelReply(
-        said.message,
-        received.model or said.model,
-        said.usage,
-        received.finish_reason or said.finish_reason,
-        received.id or said.id,
+    reply = reply_in(said_in_responses(body))
+    return reply._replace(
+        model=received.model or reply.model,
+        finish_reason=received.finish_reason or reply.finish_reason,
+        response_id=received.id or reply.response_id,
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tracedance_sdk.formats import ModelRequest, read_arguments, request_from_responses
+from tracedance_sdk.recording.integrating import history_here
 from tracedance_sdk.trace import UNKNOWN
 
 _SETTINGS: Final = (
@@ -58,7 +59,7 @@ def request(  # noqa: PLR0917  # as the SDK calls it
     body = {
         "model": name if isinstance(name, str) else None,
         "instructions": system_instructions,
-        "input": input if isinstance(input, str) else [plain(item) for item in input],
+        "input": input if isinstance(input, str) else history_here().read(input),
         "previous_response_id": previous_response_id or conversation_id,
     }
     asked = request_from_responses({**body, **_settings(model_settings)})
@@ -66,8 +67,8 @@ def request(  # noqa: PLR0917  # as the SDK calls it
 
 
 def _settings(given: Any) -> dict[str, Any]:
-    found = {name: plain(getattr(given, name, None)) for name in _SETTINGS}
-    return {_RESPONSES_NAMES.get(k, k): v for k, v in found.items() if v is not None}
+    found = {name: getattr(given, name, None) for name in _SETTINGS}
+    return {_RESPONSES_NAMES.get(k, k): plain(v) for k, v in found.items() if v is not None}
 
 
 def _tool(tool: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tracedance_sdk.recording.integrating.agent_runs import AgentOperation, start_agent
     from tracedance_sdk.recording.integrating.client_calls import ClientApi
     from tracedance_sdk.recording.integrating.client_replies import IN_PIECES, follow_replies
-    from tracedance_sdk.recording.integrating.client_requests import as_json
+    from tracedance_sdk.recording.integrating.client_requests import as_json, history_here
     from tracedance_sdk.recording.integrating.faults import attempt
     from tracedance_sdk.recording.integrating.handovers import Relay
     from tracedance_sdk.recording.integrating.integration import Integration
@@ -54,6 +54,7 @@ __all__ = [
     "as_json",
     "attempt",
     "follow_replies",
+    "history_here",
     "overhear",
     "reply_in",
     "reply_of",
@@ -70,7 +71,7 @@ __getattr__, __dir__ = lazy_face(
         "agent_runs": ("AgentOperation", "start_agent"),
         "client_calls": ("ClientApi",),
         "client_replies": ("IN_PIECES", "follow_replies"),
-        "client_requests": ("as_json",),
+        "client_requests": ("as_json", "history_here"),
         "faults": ("attempt",),
         "handovers": ("Relay",),
         "integration": ("Integration",),

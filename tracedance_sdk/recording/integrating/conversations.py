@@ -100,7 +100,7 @@ class Talk:
     def _describe(self, request: ModelRequest) -> None:
         """Put on record what the request tells of its agent, unless the last one told the same."""
         told = request.system, request.tools
-        if told[0] != self._described[0] or (told[1] and told[1] is not self._described[1]):
+        if told[0] != self._described[0] or (told[1] and told[1] != self._described[1]):
             describe_further(self._run, system_prompt=request.system, tools=request.tools)
             self._described = told
 
