@@ -256,6 +256,21 @@ def test_large_values_are_fetched_where_they_are_at_hand() -> None:
     assert without.fidelity.count("value_elsewhere") > 0
 
 
+def test_what_is_still_elsewhere_is_told_after_some_of_it_was_fetched() -> None:
+    long, prompt = (json_text(blob_stub(name * 32, 40_000)) for name in ("ab", "cd"))
+    run = start(initial_state="1")
+    run.attributes["gen_ai.system_instructions"] = prompt
+    begun = call(0, 1, arguments=long)
+    [without] = assemble([run, begun, done(begun, content='"x"'), end(run, final_state="1")])
+    assert without.fidelity.count("value_elsewhere") == 2
+    exported = list(trace_records(without))
+    assert assemble(exported) == [without]
+    [partly] = assemble(exported, blobs={"ab" * 32: b'"long text"'}.get)
+    assert partly.calls[0].arguments == "long text"
+    [told] = [note for note in partly.fidelity.notes if note.kind == "value_elsewhere"]
+    assert (told.count, told.places) == (1, ("system_prompt",))
+
+
 def test_text_parts_that_are_blobs_become_text() -> None:
     stub = blob_stub("ab" * 32, 40_000)
     message = {

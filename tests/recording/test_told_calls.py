@@ -138,3 +138,29 @@ def test_it_is_so_in_spans_that_are_exported(answer: Message, *, is_theirs: bool
     [trace] = assemble(records)
     check(trace)
     assert calls(trace) == calls(recorder.trace)
+
+
+def test_what_a_program_puts_into_arguments_later_is_not_what_was_asked() -> None:
+    given: dict[str, Any] = {"user": "ann"}
+    asking = Message("assistant", (SeenCall("login", "c1", given),))
+    with td.TraceRecorder() as recorder:
+        ask(USER, reply=asking)
+        given["password"] = "correct-horse-77"
+        answer = Message("tool", (SeenResult("c1", content="in"),))
+        ask(USER, asking, answer, reply=Message("assistant", ({"type": "text", "text": "In."},)))
+    [call] = recorder.trace.calls
+    assert call.arguments == {"user": "ann"}
+    assert "correct-horse-77" not in recorder.trace.model_dump_json()
+
+
+def test_secrets_in_arguments_are_masked_in_the_turn_and_in_the_call() -> None:
+    given: dict[str, Any] = {"user": "ann", "password": "correct-horse-77"}
+    asking = Message("assistant", (SeenCall("login", "c1", given),))
+    with td.TraceRecorder() as recorder:
+        ask(USER, reply=asking)
+        answer = Message("tool", (SeenResult("c1", content="in"),))
+        ask(USER, asking, answer, reply=Message("assistant", ({"type": "text", "text": "In."},)))
+    [call] = recorder.trace.calls
+    assert isinstance(call.arguments, dict)
+    assert str(call.arguments["password"]).startswith("[MASKED:password:")
+    assert "correct-horse-77" not in recorder.trace.model_dump_json()

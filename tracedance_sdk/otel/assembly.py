@@ -31,6 +31,7 @@ from tracedance_sdk.trace import (
     imported_trace_id,
     note,
     plain,
+    without_calls,
 )
 
 _OWN: Final = frozenset({names.CALL_INDEX, names.TURN_INDEX})
@@ -206,8 +207,9 @@ def _trace(reading: Reading, damage: Iterable[Note]) -> Trace:
     notes = [item for item in notes if item.kind != APART]  # it was counted when it was written
     known = recorded.notes
     if reading.has_fetched:
-        # Where it was told which values were elsewhere, the trace tells which of them still are.
-        known = tuple(item for item in known if item.kind != ELSEWHERE or not item.places)
+        elsewhere = [without_calls(item) for item in known if item.kind == ELSEWHERE]
+        others = [item for item in known if item.kind != ELSEWHERE]
+        known = (*others, *(item for item in elsewhere if item.count))
     if notes or reading.has_fetched:
         return assess(trace, notes=[*notes, *known])
     return trace.model_copy(update={"fidelity": recorded})

@@ -312,10 +312,18 @@ def _result(node: Node, values: Values) -> dict[str, Json]:
         result["content"] = content
     if failure is not None:
         result["error"] = failure
+        if failure["type"] in _INTERRUPTIONS:
+            result["interrupted"] = True
     exit_code = node.attributes.get(names.EXIT_CODE)
     if type(exit_code) is int:
         result["exit_code"] = exit_code
     return result
+
+
+_INTERRUPTIONS: Final = frozenset(
+    {"asyncio.exceptions.CancelledError", "CancelledError", "KeyboardInterrupt", "SystemExit"}
+)
+"""Errors that stop a call from outside instead of being its own."""
 
 
 def _failure(node: Node) -> dict[str, Json] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -12,6 +12,7 @@ import orjson
 from tracedance_sdk.errors import TraceDanceError
 from tracedance_sdk.formats import complete_tools, tool_table
 from tracedance_sdk.otel import (
+    ERROR_TYPE,
     SCOPE,
     ForeignSpan,
     assemble,
@@ -19,6 +20,7 @@ from tracedance_sdk.otel import (
     foreign_log,
     foreign_span,
 )
+from tracedance_sdk.recording.failures import Failure
 from tracedance_sdk.recording.gathered_spans import Gathering
 from tracedance_sdk.recording.guard import GUARD
 from tracedance_sdk.recording.options import defaults, pipeline_options
@@ -87,7 +89,7 @@ class RunAssembly:
         Raises:
             Exception: Whatever spans of other programs make their reader raise.
         """
-        spans = [_read(span) for span in gathering.spans()]
+        spans = [_read(span, gathering.left_by) for span in gathering.spans()]
         logs = [foreign_log(record) for record in gathering.logs]
         problems: list[TraceDanceError] = []
         with each_message_once():
@@ -214,10 +216,17 @@ def is_own(span: ReadableSpan) -> bool:
     return scope is not None and scope.name == SCOPE
 
 
-def _read(span: ReadableSpan) -> ForeignSpan:
+def _read(span: ReadableSpan, left_by: Mapping[int, Failure]) -> ForeignSpan:
     """Return a span in our shape; of one of ours only the place: its recorder has the rest."""
     found = foreign_span(span)
-    return found._replace(attributes={}, events=()) if is_own(span) else found
+    if is_own(span):
+        return found._replace(attributes={}, events=())
+    context = span.get_span_context()
+    left = None if context is None else left_by.get(context.span_id)
+    if left is None or found.failed:
+        return found
+    told = {ERROR_TYPE: left.type, **found.attributes}
+    return found._replace(failed=True, message=left.message, attributes=told)
 
 
 def _scope(trace: Trace, gathering: Gathering) -> Scope | None:

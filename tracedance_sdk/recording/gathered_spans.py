@@ -6,11 +6,14 @@ and whoever makes a gathering complete takes it away with him.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tracedance_sdk.errors import InvalidOption
+from tracedance_sdk.recording.failures import Failure, describe
+from tracedance_sdk.recording.guard import PROCESS_FAULTS
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan, Span
@@ -67,6 +70,17 @@ def checked_limits(limits: CollectorLimits | None) -> CollectorLimits:
     return limits
 
 
+def stopping_here() -> BaseException | None:
+    """Return what is stopping the code here from outside, as a cancellation does; None else.
+
+    OpenTelemetry marks the spans that an `Exception` leaves, and no others. An iterator that is
+    closed may well have given all that was wanted of it.
+    """
+    error = sys.exc_info()[1]
+    is_failure = error is None or isinstance(error, (Exception, GeneratorExit))
+    return None if is_failure else error
+
+
 class Gathering:
     """The spans of one OpenTelemetry trace, from the start of its first one here.
 
@@ -78,6 +92,8 @@ class Gathering:
         known: Ids of all of them.
         roots: Ids of open spans whose parents are not here.
         logs: Log records of theirs.
+        left_by: Spans → what stopped the code in them from outside, such as a cancellation.
+        handled: Open spans that began while such an exception was dealt with → that one's `id`.
         scopes: Scopes of our own recorders in which spans were started, by id.
         first_scope: The one in which the first span was.
         size: Roughly, of the texts in them.
@@ -101,6 +117,8 @@ class Gathering:
         self.known: set[int] = set()
         self.roots: set[int] = set()
         self.logs: list[Any] = []
+        self.left_by: dict[int, Failure] = {}
+        self.handled: dict[int, int] = {}
         self.scopes: dict[int, Scope] = {}
         self.first_scope = scope
         self.size = 0
@@ -224,6 +242,9 @@ class GatheredSpans:
             found.known.add(context.span_id)
             if scope is not None:
                 found.scopes[context.span_id] = scope
+            stopping = stopping_here()
+            if stopping is not None:
+                found.handled[context.span_id] = id(stopping)
             self._n_spans += 1
             return Begun(found, is_first, self._is_full())
 
@@ -238,7 +259,8 @@ class GatheredSpans:
             size: Roughly, of the texts in it.
             counts: Count it as dropped where its start is not known.
         """
-        context = span.get_span_context()
+        context, stopping = span.get_span_context(), stopping_here()
+        failure = None if stopping is None else describe(stopping, PROCESS_FAULTS)
         with self._lock:
             found = None if context is None else self._gatherings.get(context.trace_id)
             if context is None or found is None or found.open.pop(context.span_id, None) is None:
@@ -246,6 +268,9 @@ class GatheredSpans:
                     self._dropped[NOT_BEGUN_HERE] += 1
                 return None
             found.roots.discard(context.span_id)
+            before = found.handled.pop(context.span_id, None)
+            if failure is not None and id(stopping) != before:
+                found.left_by[context.span_id] = failure
             self._taken += 1
             if found.size + size > self._limits.run_bytes:
                 found.lost[TOO_LARGE] += 1

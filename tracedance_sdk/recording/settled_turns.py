@@ -83,18 +83,21 @@ def settled_turn(
     if told is None:
         document = turn_document(role, content, calls, **facts)
         told = orjson.loads(freeze(document))
+    may_be_clean = True
     if _is_utc(times[0]) and _is_utc(times[1]) and is_settled(told):
-        message = message_of(told)
-        data = frozen_fast(message)
-        if data is not None and run.is_clean(data):
+        data = frozen_fast(message_of(told))
+        may_be_clean = data is not None and run.is_clean(data)
+        if data is not None and may_be_clean:
+            # What was looked at is what is written, whoever changes what was given meanwhile.
+            message = orjson.loads(data)
             return SettledTurn(told, requests_of(told, str), message, True, *times)
-    return _built_turn(run, orjson.loads(freeze(told)))
+    return _built_turn(run, orjson.loads(freeze(told)), may_be_clean=may_be_clean)
 
 
-def _built_turn(run: Run, told: dict[str, Any]) -> SettledTurn:
+def _built_turn(run: Run, told: dict[str, Any], *, may_be_clean: bool) -> SettledTurn:
     turn = turn_of(told)
     document = {"content": [], "calls": [], **plain(turn)}
-    is_clean = run.is_clean(freeze(document))
+    is_clean = may_be_clean and run.is_clean(freeze(document))
     if not is_clean:
         document = masked_document(document, run.masked_value)
     requests = requests_of(told, str if is_clean else run.words)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         assess,
         note,
         with_tools,
+        without_calls,
     )
     from tracedance_sdk.trace.given import require_trace
     from tracedance_sdk.trace.markers import (
@@ -200,6 +201,7 @@ __all__ = [
     "type_stub",
     "unfenced",
     "with_tools",
+    "without_calls",
     "yaml_text",
 ]
 
@@ -211,7 +213,16 @@ __getattr__, __dir__ = lazy_face(
         "digest": ("content_hash", "imported_trace_id", "random_trace_id", "source_digest"),
         "document": ("build", "decode", "encode", "encode_json", "invalid_trace", "path_text"),
         "families": ("as_one_run",),
-        "fidelity": ("APART", "ELSEWHERE", "INCOMPLETE", "KINDS", "assess", "note", "with_tools"),
+        "fidelity": (
+            "APART",
+            "ELSEWHERE",
+            "INCOMPLETE",
+            "KINDS",
+            "assess",
+            "note",
+            "with_tools",
+            "without_calls",
+        ),
         "given": ("require_trace",),
         "markers": (
             "MASK",

@@ -89,13 +89,33 @@ def assess(trace: Trace, *, notes: Iterable[Note] = ()) -> Trace:
     """
     findings = _Findings()
     findings.look_at(trace)
-    places = findings.places
+    places, notes = findings.places, list(notes)
+    if ELSEWHERE in places:
+        # What has no place in a call is left out of the trace, and only its reader knows of it.
+        told = (place for item in notes if item.kind == ELSEWHERE for place in item.places)
+        beside = [place for place in dict.fromkeys(told) if not _is_of_call(place)]
+        places[ELSEWHERE] = [*beside, *places[ELSEWHERE]]
     found: list[Any] = [_note(kind, where) for kind, where in places.items()]
     found += _joined(item for item in notes if item.kind not in places.keys() | _OF_THE_TRACE)
     found.sort(key=lambda item: item["kind"])
     fit_for = findings.fit_for(trace, {item["kind"] for item in found})
     fidelity = Fidelity.model_validate({"notes": found, "fit_for": fit_for})
     return trace.model_copy(update={"fidelity": fidelity})
+
+
+def without_calls(item: Note) -> Note:
+    """Return a note of what is missing without those places in calls that a look finds again.
+
+    A note that names no place stays as it is.
+    """
+    if not item.places:
+        return item
+    kept = tuple(place for place in item.places if not _is_of_call(place))
+    return Note(kind=item.kind, count=len(kept), places=kept)
+
+
+def _is_of_call(place: str) -> bool:
+    return ".calls[" in place
 
 
 def with_tools(trace: Trace, tools: Iterable[ToolDefinition]) -> Trace:

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import orjson
+
 from tracedance_sdk.formats import (
     SUBAGENT_TASK,
     Heard,
@@ -234,7 +236,8 @@ def _request(call: SeenCall) -> dict[str, Any]:
         if raw is not None:
             found["raw_arguments"] = raw
     elif call.arguments is not UNKNOWN:
-        found["arguments"] = call.arguments
+        # They may be part of a message that the program goes on to change.
+        found["arguments"] = orjson.loads(freeze(call.arguments))
     return found
 
 
