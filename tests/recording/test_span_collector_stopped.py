@@ -53,10 +53,14 @@ def the_run(collector: SpanCollector) -> tuple[Trace, Call, Outcome]:
 def test_a_call_that_was_stopped_did_not_succeed(
     error: type[BaseException], collector: SpanCollector, tracer: Tracer
 ) -> None:
-    with pytest.raises(error), agent(tracer):
-        model(tracer, "Pay.")
-        with tool(tracer, "pay", "c1"):
-            raise error
+    def run() -> None:
+        with agent(tracer):
+            model(tracer, "Pay.")
+            with tool(tracer, "pay", "c1"):
+                raise error
+
+    with pytest.raises(error):
+        run()
     _, call, outcome = the_run(collector)
     assert call.result is not None
     assert call.result.error is not None
