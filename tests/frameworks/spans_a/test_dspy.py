@@ -175,7 +175,7 @@ def test_a_model_that_fails_is_an_error_of_its_turn_and_of_the_run(
     assert "too long" in str((trace.turns[-1].model_extra or {})["error"])
 
 
-def test_a_run_that_is_cancelled_has_what_it_did_and_no_word_of_it(
+def test_a_run_that_is_cancelled_has_what_it_did_and_says_so(
     collector: td.SpanCollector,
 ) -> None:
     import dspy as framework
@@ -190,8 +190,10 @@ def test_a_run_that_is_cancelled_has_what_it_did_and_no_word_of_it(
     [trace] = collector.traces
     assert [call.name for call in trace.calls] == ["look_up_weather"]
     assert trace.outcome is not None
+    assert trace.outcome.error is not None
     # The instrumentation ends its spans as if nothing had happened.
-    assert trace.outcome.ended
+    assert trace.outcome.error.type == "asyncio.exceptions.CancelledError"
+    assert not trace.outcome.ended
 
 
 @dspy("nested agents")
